@@ -11,9 +11,9 @@ An identity proved here holds in every dimension, because no coordinates were ch
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -28,7 +28,7 @@ def as_scalar(value: object) -> Scalar | None:
     """The exact SymPy scalar equal to `value`, or None if it is not one (floats are not exact)."""
     if isinstance(value, sympy.Expr):
         return value
-    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+    if isinstance(value, numbers.Rational) and not isinstance(value, bool):
         return sympy.sympify(value)
     return None
 
