@@ -1,0 +1,54 @@
+# make audit   derive and verify everything, print the audit, write the book   (.venv-audit: no torch)
+# make test    run the tests                                                    (.venv: everything)
+# make lint    style, types and layers
+# make site    the documentation, to build/site
+
+PYTHON ?= python3
+AUDIT := .venv-audit
+FULL := .venv
+EXTRAS := numerics,fast,cluster,docs,test
+PIP_FLAGS := --disable-pip-version-check --no-input -c constraints.txt
+
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: audit test lint site clean
+.DEFAULT_GOAL := audit
+
+audit: $(AUDIT)/.stamp
+	@status=0; \
+	$(AUDIT)/bin/symdyn audit || status=$$?; \
+	$(AUDIT)/bin/symdyn book -o build/book || status=$$?; \
+	exit $$status
+
+test: $(FULL)/.stamp
+	$(FULL)/bin/python -m pytest $(ARGS)
+
+lint: $(FULL)/.stamp
+	$(FULL)/bin/ruff check .
+	$(FULL)/bin/ruff format --check .
+	$(FULL)/bin/mypy
+	$(FULL)/bin/lint-imports
+
+site: $(FULL)/.stamp
+	$(FULL)/bin/python -m sphinx -W --keep-going -b html docs build/site
+
+$(AUDIT)/.stamp: pyproject.toml constraints.txt
+	@$(call environment,$(AUDIT),fast,about a minute)
+
+$(FULL)/.stamp: pyproject.toml constraints.txt
+	@$(call environment,$(FULL),$(EXTRAS),a few minutes)
+
+clean:
+	rm -rf build $(AUDIT) $(FULL)
+
+# $(1) folder, $(2) extras, $(3) how long it takes the first time
+define environment
+$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
+	f"symdyn needs Python 3.11, 3.12 or 3.13 and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12 ...")'
+echo "[1/3] creating $(1) with $$($(PYTHON) --version)"
+$(PYTHON) -m venv $(1)
+echo "[2/3] installing symdyn with the extras $(2): $(3) the first time"
+$(1)/bin/python -m pip install $(PIP_FLAGS) -e '.[$(2)]'
+echo "[3/3] $(1) is ready"
+touch $(1)/.stamp
+endef

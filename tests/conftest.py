@@ -1,0 +1,49 @@
+"""Skips are budgeted: the run fails when a test is skipped, or expected to fail, that `allowed_skips.txt` does not name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+BUDGET = Path(__file__).with_name("allowed_skips.txt")
+
+
+def budget(text: str) -> set[str]:
+    """The test ids of a budget: the first word of each line that is neither blank nor a comment."""
+    lines = (line.strip() for line in text.splitlines())
+    return {line.split()[0] for line in lines if line and not line.startswith("#")}
+
+
+class SkipBudget:
+    """Collects the skips of a run that the budget does not allow."""
+
+    def __init__(self, allowed: set[str]) -> None:
+        self.allowed = allowed
+        self.excess: dict[str, str] = {}
+
+    def record(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+        if report.skipped and report.nodeid not in self.allowed:
+            skipped = isinstance(report.longrepr, tuple)
+            self.excess[report.nodeid] = report.longrepr[2] if skipped else "expected to fail"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.record(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.record(report)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.excess and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.excess:
+            terminalreporter.section("skips outside the budget", sep="=", red=True)
+            for nodeid, reason in self.excess.items():
+                terminalreporter.line(f"{nodeid}: {reason}")
+            terminalreporter.line(f"List them in {BUDGET.name} with a reason, or let them run.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SkipBudget(budget(BUDGET.read_text(encoding="utf-8"))), "skip-budget")
