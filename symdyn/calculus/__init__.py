@@ -1,1 +1,1 @@
-"""The dimension-free calculi: Gram (scalars and vectors), isotropic (radial operators), matrix (words), and their bridges."""
+"""The dimension-free calculi (Gram, isotropic, matrix words) and the bridges between them."""

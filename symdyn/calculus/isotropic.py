@@ -1,8 +1,8 @@
 r"""The isotropic calculus: operators f I + h β̂β̂ᵀ, with f and h functions of x = ‖β‖².
 
-β̂ = β/‖β‖ is the unit vector, so no 1/x blows up at the origin. All such operators of one β commute: they have the
-eigenvalue f on the hyperplane orthogonal to β and f + h along β, and a function of the operator is the function
-of these two. Gradients and Hessians of radial functions q(‖β‖²) stay inside the calculus:
+β̂ = β/‖β‖ is the unit vector, so no 1/x blows up at the origin. All such operators of one β commute: they
+have the eigenvalue f on the hyperplane orthogonal to β and f + h along β, and a function of the operator is
+the function of these two. Gradients and Hessians of radial functions q(‖β‖²) stay inside the calculus:
 
     ∇q = 2 q′(x) β,        ∇²q = 2 q′(x) I + 4 x q″(x) β̂β̂ᵀ.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy
 
-from symdyn.calculus.gram import Dot, Scalar, Vector, as_scalar, join_terms
+from symdyn.calculus.vectors import Dot, Scalar, Vector, as_scalar, join_terms, transposed_latex
 
 BETA = Vector("beta", r"\beta")
 
@@ -68,7 +68,8 @@ class Isotropic:
     def _same_frame(self, other: Isotropic) -> None:
         if (self.x, self.vector) != (other.x, other.vector):
             raise ValueError(
-                f"operators along {self.vector} in {self.x} and along {other.vector} in {other.x} do not combine"
+                f"an operator along {self.vector} in {self.x} does not combine with one along "
+                f"{other.vector} in {other.x}"
             )
 
     def __add__(self, other: object) -> Isotropic:
@@ -99,7 +100,8 @@ class Isotropic:
             return NotImplemented
         if factor.is_zero:
             raise ZeroDivisionError("an operator cannot be divided by zero")
-        return self * (1 / factor)
+        inverse: object = 1 / factor
+        return self * inverse
 
     def __matmul__(self, other: object) -> Isotropic:
         """(f₁ I + h₁ β̂β̂ᵀ)(f₂ I + h₂ β̂β̂ᵀ) = f₁f₂ I + (f₁h₂ + h₁f₂ + h₁h₂) β̂β̂ᵀ."""
@@ -157,15 +159,19 @@ class Isotropic:
             raise ValueError(f"no value given for {', '.join(missing)}")
         f, h = self.f.subs(point), self.h.subs(point)
         if x == 0 and h != 0:
-            raise ValueError(f"the operator has no value at {self.vector} = 0: its limit depends on the direction")
+            raise ValueError(
+                f"the operator has no value at {self.vector} = 0: its limit depends on the direction"
+            )
         c = sympy.S.Zero if h == 0 else h / x
-        return [[sympy.Add(f if i == j else 0, c * p * q) for j, q in enumerate(beta)] for i, p in enumerate(beta)]
+        return [
+            [sympy.Add(f if i == j else 0, c * p * q) for j, q in enumerate(beta)] for i, p in enumerate(beta)
+        ]
 
     def latex(self) -> str:
         """f I + h ββᵀ/‖β‖², with ‖β‖² in place of x."""
         norm2 = {self.x: Dot(self.vector, self.vector)}
         beta = self.vector.latex()
-        unit = rf"\frac{{{beta} {{{beta}}}^\top}}{{\|{beta}\|^2}}"
+        unit = rf"\frac{{{beta} {transposed_latex(self.vector)}}}{{\|{beta}\|^2}}"
         terms = [(c.xreplace(norm2), symbol) for c, symbol in ((self.f, "I"), (self.h, unit)) if c != 0]
         return join_terms(iter(terms))
 
@@ -191,11 +197,12 @@ def hessian(q: Scalar, x: Any, vector: Vector = BETA) -> Isotropic:
 
 
 def hessian_condition(operator: Isotropic) -> Scalar:
-    """2 f′(x) − h/x: it vanishes for all x > 0 exactly if the operator is a Hessian map on R^d without 0, d ≥ 2.
+    """2 f′(x) − h/x: zero for all x > 0 exactly if the operator is a Hessian map on R^d without 0, d ≥ 2.
 
-    With H = f I + (h/x) ββᵀ, ∂_k H_ij − ∂_j H_ik = (2f′ − h/x)(δ_ij β_k − δ_ik β_j), which is not zero for some
-    i, j, k unless the bracket is. If it vanishes, any q with 2 q′ = f has the operator as the Hessian of q(‖β‖²).
-    In the convention f I − h̃ ββᵀ the same condition reads 2 f′ + h̃ = 0. For d = 1 there is no condition.
+    With H = f I + (h/x) ββᵀ, ∂_k H_ij − ∂_j H_ik = (2f′ − h/x)(δ_ij β_k − δ_ik β_j), which is not zero for
+    some i, j, k unless the first bracket is. If that vanishes, the operator is the Hessian of q(‖β‖²) for
+    any q with 2 q′ = f. In the convention f I − h̃ ββᵀ the same condition reads 2 f′ + h̃ = 0. For d = 1
+    there is no condition.
     """
     return 2 * sympy.diff(operator.f, operator.x) - operator.h / operator.x
 
