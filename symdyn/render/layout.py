@@ -1,0 +1,161 @@
+r"""Breaking long formulas into lines.
+
+LaTeX is cut into tokens, each with its nesting depth. A formula that is wider than a line is broken at the
+outermost level: before each relation first, then before + and − where a line is still too long. What can not be
+broken (one tall fraction, say) stays whole, and the book scales it down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINE = 64
+"""The width of a line, in characters of ordinary size."""
+
+_TOKEN = re.compile(r"\\begin\{[a-z*]+\}|\\end\{[a-z*]+\}|\\[A-Za-z]+\*?|\\.|\s+|.", re.DOTALL)
+_RELATIONS = frozenset(
+    r"= < > \le \leq \ge \geq \ne \neq \approx \sim \simeq \equiv \to \mapsto \in \iff \implies \Leftrightarrow "
+    r"\Rightarrow \Longleftrightarrow \Longrightarrow \propto \longrightarrow \quad\text".split()
+)
+_OPENERS = frozenset(r"{ ( [ \left \lfloor \lceil \langle".split())
+_CLOSERS = frozenset(r"} ) ] \right \rfloor \rceil \rangle".split())
+_INVISIBLE = frozenset(
+    r"{ } ^ _ \left \right \, \; \! \: \displaystyle \mathrm \mathbf \mathbb \operatorname \text \dot \hat \bar "
+    r"\tilde \bigl \bigr \Bigl \Bigr \tfrac \dfrac \big \Big".split()
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of LaTeX and how deep it lies in groups, parentheses and environments."""
+
+    text: str
+    depth: int
+
+
+def tokens(tex: str) -> list[Token]:
+    r"""The tokens of a formula. `\left(` opens one level, not two; a brace that is printed opens none."""
+    found: list[Token] = []
+    depth = 0
+    after_fence = False
+    for match in _TOKEN.finditer(tex):
+        text = match.group()
+        opens = text in _OPENERS or text.startswith(r"\begin")
+        closes = text in _CLOSERS or text.startswith(r"\end")
+        if after_fence:  # the delimiter that belongs to \left or \right
+            opens = closes = False
+        if closes:
+            depth -= 1
+        found.append(Token(text, depth))
+        if opens:
+            depth += 1
+        after_fence = text in (r"\left", r"\right")
+    return found
+
+
+def width(tex: str) -> int:
+    r"""About how many characters wide the formula is set: fractions count their longer half."""
+    return _width([token.text for token in tokens(tex)])
+
+
+def _width(texts: list[str]) -> int:
+    total, i = 0, 0
+    while i < len(texts):
+        text = texts[i]
+        if text in (r"\frac", r"\tfrac", r"\dfrac", r"\binom"):
+            upper, i = _group(texts, i + 1)
+            lower, i = _group(texts, i)
+            total += max(_width(upper), _width(lower))
+            continue
+        if not text.isspace() and text not in _INVISIBLE:
+            total += len(text) - 1 if _is_function(text) else 1
+        i += 1
+    return total
+
+
+def _is_function(text: str) -> bool:
+    return text in (r"\sinh", r"\cosh", r"\tanh", r"\log", r"\exp", r"\sin", r"\cos", r"\tan", r"\coth", r"\max", r"\min")
+
+
+def _group(texts: list[str], i: int) -> tuple[list[str], int]:
+    """The argument that starts at i, without its braces, and where the next one starts."""
+    while texts[i].isspace():
+        i += 1
+    if texts[i] != "{":
+        return [texts[i]], i + 1
+    depth, j = 1, i + 1
+    while depth:
+        depth += {"{": 1, "}": -1}.get(texts[j], 0)
+        j += 1
+    return texts[i + 1 : j - 1], j
+
+
+def _starts(parts: list[Token], marks: frozenset[str]) -> list[int]:
+    """Where a mark stands at the outermost level with something before it to act on."""
+    found, operand = [], False
+    for i, token in enumerate(parts):
+        if token.text.isspace():
+            continue
+        if token.depth == 0 and token.text in marks and operand:
+            found.append(i)
+            operand = False
+        else:
+            operand = token.depth > 0 or token.text not in _RELATIONS | {"+", "-", r"\pm", r"\mp", r"\cdot", r"\,"}
+    return found
+
+
+def _split(parts: list[Token], marks: frozenset[str]) -> list[str]:
+    cuts = [0, *_starts(parts, marks), len(parts)]
+    pieces = ("".join(token.text for token in parts[a:b]).strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    return [piece for piece in pieces if piece]
+
+
+_SIGNS = frozenset({"+", "-", r"\pm", r"\mp"})
+
+
+def _fill(pieces: list[str], line: int) -> Iterator[str]:
+    """As many pieces on each line as fit."""
+    current = ""
+    for piece in pieces:
+        if current and width(current) + width(piece) > line:
+            yield current
+            current = piece
+        else:
+            current = f"{current} {piece}".strip()
+    yield current
+
+
+def lines(tex: str, line: int = LINE) -> list[str]:
+    """The formula as lines that fit, each but the first starting with a relation or a sign."""
+    if width(tex) <= line:
+        return [tex.strip()]
+    broken: list[str] = []
+    for relation in _split(tokens(tex), _RELATIONS):
+        broken.extend(_fill(_split(tokens(relation), _SIGNS), line) if width(relation) > line else [relation])
+    merged = list(_fill(broken[:2], line)) + broken[2:]  # a short left-hand side stays with its relation
+    return merged
+
+
+def aligned(rows: list[str]) -> str:
+    r"""Lines as one `aligned` environment: relations stand below each other, other lines are indented."""
+    if len(rows) == 1:
+        return rows[0]
+    set_rows = []
+    for row in rows:
+        cut = _starts(tokens("." + row), _RELATIONS)[:1]
+        if not cut:
+            set_rows.append(rf"&\quad {row}")
+            continue
+        parts = tokens(row)
+        at = cut[0] - 1
+        left, right = ("".join(t.text for t in part) for part in (parts[:at], parts[at:]))
+        set_rows.append(f"{left.rstrip()} &{right}".lstrip())
+    body = " \\\\\n".join(set_rows)
+    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def display(tex: str, line: int = LINE) -> str:
+    """The formula, broken into aligned lines where it is too long for one."""
+    return tex if tex.lstrip().startswith(r"\begin{") else aligned(lines(tex, line))

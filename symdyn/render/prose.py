@@ -1,0 +1,96 @@
+r"""Sentences with formulas in them: `the balance $\delta$ is conserved`, for LaTeX, for KaTeX and for HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+UNICODE = {
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "ζ": r"\zeta",
+    "η": r"\eta", "θ": r"\theta", "κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "ν": r"\nu", "ξ": r"\xi",
+    "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "τ": r"\tau", "υ": r"\upsilon", "φ": r"\varphi", "χ": r"\chi",
+    "ψ": r"\psi", "ω": r"\omega", "Γ": r"\Gamma", "Δ": r"\Delta", "Θ": r"\Theta", "Λ": r"\Lambda",
+    "Σ": r"\Sigma", "Φ": r"\Phi", "Ψ": r"\Psi", "Ω": r"\Omega", "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
+    "≈": r"\approx", "→": r"\to", "∞": r"\infty", "√": r"\surd", "‖": r"\|", "±": r"\pm", "∓": r"\mp",
+    "−": "-", "·": r"\cdot", "×": r"\times", "∈": r"\in", "≫": r"\gg", "≪": r"\ll", "∂": r"\partial",
+    "∇": r"\nabla", "∝": r"\propto", "⇔": r"\Leftrightarrow", "⇒": r"\Rightarrow", "≡": r"\equiv",
+    "⊤": r"^\top", "ᵀ": r"^\top", "²": "^2", "³": "^3", "¹": "^1", "⁰": "^0", "⁴": "^4", "₀": "_0",
+    "₁": "_1", "₂": "_2", "₃": "_3", "ⁿ": "^n", "⁻": "^-", "½": r"\tfrac12", "⟂": r"\perp", "⊥": r"\perp",
+    "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "∀": r"\forall", "∃": r"\exists",
+    "∘": r"\circ", "⊙": r"\odot", "≻": r"\succ", "⪰": r"\succeq", "∩": r"\cap", "∪": r"\cup", "ℓ": r"\ell",
+}  # fmt: skip
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$",
+}  # fmt: skip
+
+_SYMBOL = re.compile("[" + "".join(UNICODE) + "]+")
+_COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
+_ACCENT = re.compile("(.)([" + "".join(_COMBINED) + "])")
+_PRECOMPOSED = {"ȧ": r"\dot a", "ẇ": r"\dot w", "ẋ": r"\dot x", "ẏ": r"\dot y", "Ẇ": r"\dot W", "ŵ": r"\hat w"}
+_LETTER = re.compile("[" + "".join(_PRECOMPOSED) + "]")
+
+
+def segments(text: str) -> Iterator[tuple[bool, str]]:
+    r"""(is a formula, text) for each piece of a sentence. Symbols outside `$…$` become formulas of their own."""
+    for i, piece in enumerate(text.split("$")):
+        if i % 2:
+            yield True, in_mathematics(piece)
+        elif piece:
+            yield from _symbols(piece)
+
+
+def _symbols(text: str) -> Iterator[tuple[bool, str]]:
+    marked = _LETTER.sub(lambda m: f"${_PRECOMPOSED[m.group()]}$", text)
+    marked = _ACCENT.sub(lambda m: f"${_COMBINED[m.group(2)]}{{{_command(m.group(1))}}}$", marked)
+    for i, piece in enumerate(marked.split("$")):
+        if i % 2:
+            yield True, piece
+            continue
+        end = 0
+        for match in _SYMBOL.finditer(piece):
+            if match.start() > end:
+                yield False, piece[end : match.start()]
+            yield True, " ".join(map(_command, match.group()))
+            end = match.end()
+        if end < len(piece):
+            yield False, piece[end:]
+
+
+def _command(character: str) -> str:
+    return UNICODE.get(character, character)
+
+
+def in_mathematics(tex: str) -> str:
+    """A formula with its Unicode symbols replaced by commands."""
+    return _SYMBOL.sub(lambda m: " ".join(map(_command, m.group())) + " ", tex)
+
+
+def escape(text: str) -> str:
+    """Plain words for LaTeX's text mode."""
+    return "".join(_ESCAPES.get(c, c) for c in text)
+
+
+def latex(text: str) -> str:
+    """The sentence for a LaTeX paragraph."""
+    return "".join(f"${piece}$" if formula else escape(piece) for formula, piece in segments(text))
+
+
+def katex(text: str) -> str:
+    r"""The sentence inside a formula: words in `\text{…}`, formulas between them, no dollar sign."""
+    return " ".join(piece if formula else rf"\text{{{escape(piece)}}}" for formula, piece in segments(text))
+
+
+def html_text(text: str) -> str:
+    """The sentence for HTML, with the formulas in MathML."""
+    return "".join(mathml(piece) if formula else html.escape(piece) for formula, piece in segments(text))
+
+
+def mathml(tex: str, block: bool = False) -> str:
+    """MathML of a formula, which every current browser sets by itself, with the LaTeX as its alternative text."""
+    from latex2mathml.converter import convert
+
+    markup: str = convert(tex, display="block" if block else "inline")
+    return markup.replace("<math ", f'<math alttext="{html.escape(tex)}" ', 1)

@@ -1,0 +1,44 @@
+"""Sentences keep their words and their formulas in every medium."""
+
+from __future__ import annotations
+
+from symdyn.paper import ledger
+from symdyn.render import prose
+
+SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
+
+
+def test_latex_escapes_words_and_keeps_formulas() -> None:
+    assert prose.latex(SENTENCE) == r"If $\delta<0$ then $\| \beta \| ^2$ grows by 5 \% \& $\dot{\delta}$ = 0."
+
+
+def test_katex_wraps_the_words() -> None:
+    assert prose.katex(r"sign of $\delta$") == r"\text{sign of } \delta"
+
+
+def test_html_sets_formulas_in_mathml_and_escapes_words() -> None:
+    markup = prose.html_text(r"x < y and $a<b$")
+    assert markup.startswith("x &lt; y and <math ")
+    assert 'alttext="a&lt;b"' in markup
+    assert "$" not in markup
+
+
+def test_every_formula_of_the_ledger_can_be_set(complaints) -> None:
+    texts = [text for entry in ledger().values() for text in (entry.statement, *entry.assumptions)]
+    formulas = [piece for text in texts for is_formula, piece in prose.segments(text) if is_formula]
+    assert len(formulas) > 1000
+    assert complaints(formulas) == {}
+    assert all("<math" in prose.mathml(formula) for formula in formulas)
+
+
+def test_words_outside_formulas_are_ascii_after_conversion() -> None:
+    texts = [text for entry in ledger().values() for text in (entry.statement, *entry.assumptions)]
+    assert all(text.isascii() for text in map(prose.latex, texts))
+
+
+def test_katex_complains_where_it_should(complaints) -> None:
+    assert set(complaints([r"\frac{1}{2}", r"\frac{1}{", r"\nosuchcommand", "a ä"])) == {
+        r"\frac{1}{",
+        r"\nosuchcommand",
+        "a ä",
+    }
