@@ -1,0 +1,1 @@
+"""The mathematics: one package a topic, one module an argument."""

@@ -1,0 +1,35 @@
+"""The vocabulary of the single-neuron network f(x) = a wᵀx, β = a w."""
+
+from __future__ import annotations
+
+from symdyn.notation import glossary
+
+words = glossary("single_neuron")
+
+t = words.scalar("t", "t", "time, in units of one over the learning rate")
+a = words.scalar("a", "a", "read-out weight")
+a0 = words.scalar("a0", "a_0", "read-out weight at time zero")
+w = words.vector("w", "w", "input weights")
+w0 = words.vector("w0", "w_0", "input weights at time zero")
+beta = words.vector("beta", r"\beta", "the function of the network, β = a w")
+beta0 = words.vector("beta0", r"\beta_0", "the function at time zero")
+beta_star = words.vector("beta_star", r"\beta_*", "the least-squares solution")
+delta = words.scalar("delta", r"\delta", "the conserved balance η_w a² - η_a‖w‖²")
+eta_a = words.scalar("eta_a", r"\eta_a", "learning rate of the read-out weight", default=1)
+eta_w = words.scalar("eta_w", r"\eta_w", "learning rate of the input weights", default=1)
+
+r = words.vector("r", "r", "gradient of the loss in β, X^T ρ for the squared loss")
+v = words.vector("v", "v", "a direction in the null space of the data")
+
+mu = words.scalar("mu", r"\mu", "signed norm of β, a‖w‖")
+phi = words.scalar("phi", r"\phi", "cosine of the angle between w and β_*")
+nu = words.scalar("nu", r"\nu", "ratio wᵀβ_*/a")
+nu0 = words.scalar("nu0", r"\nu_0", "ratio wᵀβ_*/a at time zero")
+upsilon = words.scalar("upsilon", r"\upsilon", "ratio a/(wᵀβ_*)")
+omega = words.scalar("omega", r"\omega", "projection wᵀβ_*")
+omega0 = words.scalar("omega0", r"\omega_0", "projection wᵀβ_* at time zero")
+s = words.scalar("s", "s", "norm ‖β_*‖")
+n = words.scalar("n", "n", "norm ‖w‖, or ‖β‖ where said so")
+x = words.scalar("x", "x", "squared norm ‖β‖², times η_a η_w")
+c = words.scalar("c", "c", "a constant")
+alpha = words.scalar("alpha", r"\alpha", "coordinate along the null space, or scale of the rescaling symmetry")

@@ -1,0 +1,219 @@
+"""The ledger against the registry: every entry of the papers, its status, and how it is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+from symdyn.cache import Cache
+from symdyn.paper import Entry, ledger
+from symdyn.proof.verdict import Verdict, weakest
+from symdyn.registry import IndexEntry, index, load, load_study
+from symdyn.result import PRINTED, PrintedVerdict
+
+STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
+"""Statuses, best first: the status of an entry is the worst of its parts."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One entry of the ledger with its status, its grade and what they rest on."""
+
+    id: str
+    topic: str
+    status: str
+    grade: str
+    results: tuple[str, ...]
+    seconds: float
+    printed: str = ""
+    counterexample: str = ""
+    corrected: str = ""
+    severity: str = ""
+    hypothesis: str = ""
+    failures: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields that belong to the status."""
+        out: dict[str, Any] = {
+            "id": self.id,
+            "topic": self.topic,
+            "status": self.status,
+            "grade": self.grade,
+            "results": list(self.results),
+            "seconds": round(self.seconds, 4),
+        }
+        if self.status == "erratum":
+            names: tuple[str, ...] = ("printed", "counterexample", "corrected", "severity")
+        elif self.status == "conditional":
+            names = ("hypothesis", "counterexample")
+        else:
+            names = ()
+        out.update({name: getattr(self, name) for name in names})
+        if self.failures:
+            out["failures"] = list(self.failures)
+        return out
+
+
+def audit(
+    paper: str | None = None,
+    topic: str | None = None,
+    progress: Progress | None = None,
+    processes: int | None = None,
+    use_cache: bool = True,
+) -> list[AuditEntry]:
+    """Decide every entry of the ledger (of a paper, of a topic), in ledger order.
+
+    `progress(key, done, total)` is called after each verification. Raises KeyError for an unknown paper or topic.
+    """
+    entries = [e for e in ledger(paper).values() if topic is None or e.topic == topic]
+    if not entries:
+        known = sorted({e.topic for e in ledger(paper).values()})
+        raise KeyError(f"no topic '{topic}'; the ledger has {', '.join(known)}")
+    wanted = {e.id for e in entries}
+    jobs = [r for r in (*index("result"), *index("printed")) if wanted & set(r.ledger)]
+    verdicts = verify_all(jobs, progress, processes, use_cache)
+    return [_audit_entry(e, jobs, verdicts) for e in entries]
+
+
+def errata(paper: str | None = None, topic: str | None = None) -> list[AuditEntry]:
+    """The entries whose printed form is refuted, with the counterexample and the corrected form."""
+    return [e for e in audit(paper, topic) if e.status == "erratum"]
+
+
+def verify_all(
+    jobs: Iterable[IndexEntry],
+    progress: Progress | None = None,
+    processes: int | None = None,
+    use_cache: bool = True,
+) -> dict[str, Any]:
+    """Verdicts on results and printed forms by key, from the cache or computed on several processes."""
+    jobs = list(jobs)
+    caches = {job.module.rpartition(".")[0]: None for job in jobs}
+    opened: dict[str, Cache] = {package: Cache(package) for package in caches} if use_cache else {}
+    found: dict[str, Any] = {}
+    todo: list[IndexEntry] = []
+    for job in jobs:
+        cache = opened.get(job.module.rpartition(".")[0])
+        known = cache.entries.get(job.key) if cache is not None else None
+        if known is None:
+            todo.append(job)
+        else:
+            found[job.key] = _thaw(job.kind, known)
+    for job, data in _run(todo, processes):
+        found[job.key] = _thaw(job.kind, data)
+        cache = opened.get(job.module.rpartition(".")[0])
+        if cache is not None:
+            cache.entries[job.key] = data
+        if progress is not None:
+            progress(job.key, len(found), len(jobs))
+    if todo:
+        for cache in opened.values():
+            cache.write()
+    return found
+
+
+def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexEntry, Any]]:
+    workers = min(processes or os.cpu_count() or 1, len(jobs))
+    if workers <= 1:
+        for job in jobs:
+            yield job, verify_job(job.kind, job.key)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
+        futures = {pool.submit(verify_job, job.kind, job.key): job for job in jobs}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def verify_job(kind: str, key: str) -> Any:
+    """Verify one result or printed form, for a worker process."""
+    if kind == "result":
+        return load(key).verify().as_json()
+    found = _printed(key).verify()
+    under = found.under.as_json() if found.under is not None else None
+    return {"key": key, "stated": found.stated.as_json(), "under": under}
+
+
+def _printed(key: str) -> Any:
+    import importlib
+
+    module = next(e.module for e in index("printed") if e.key == key)
+    importlib.import_module(module)
+    return PRINTED[key]
+
+
+def _thaw(kind: str, data: Any) -> Any:
+    if kind == "result":
+        return Verdict.from_json(data)
+    under = Verdict.from_json(data["under"]) if data["under"] else None
+    return PrintedVerdict(data["key"], Verdict.from_json(data["stated"]), under)
+
+
+def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
+    results = [j.key for j in jobs if j.kind == "result" and e.id in j.ledger]
+    forms = [j.key for j in jobs if j.kind == "printed" and e.id in j.ledger]
+    study = load_study(e.id)
+    failures, statuses, grades, seconds = [], [], [], 0.0
+    for key in results:
+        verdict: Verdict = verdicts[key]
+        seconds += verdict.seconds
+        grades.append(verdict.grade)
+        statuses.append("holds" if verdict.holds else "open")
+        if not verdict.holds:
+            failures.append(f"{key}: {verdict.outcome}, {verdict.evidence}{_survivors(verdict)}")
+    extra: dict[str, str] = {}
+    for key in forms:
+        found: PrintedVerdict = verdicts[key]
+        seconds += found.stated.seconds + (found.under.seconds if found.under else 0.0)
+        statuses.append(found.status)
+        grades.append(found.under.grade if found.under else found.stated.grade)
+        extra |= _of_printed_form(key, found, results, failures)
+    if study is not None:
+        status, grade, more = _of_study(study, failures)
+        statuses.append(status)
+        grades.append(grade)
+        extra |= more
+        results = [*results, study.key]
+    status = max(statuses, key=STATUSES.index, default="open")
+    if status == "erratum" and not results:
+        failures.append(f"{e.id}: the printed form is refuted, but no result gives the corrected form")
+    grade = weakest(grades) if status != "open" else ""
+    return AuditEntry(
+        e.id, e.topic, status, grade, tuple(results), seconds, failures=tuple(failures), **extra
+    )
+
+
+def _survivors(verdict: Verdict) -> str:
+    return "; survivors: " + "; ".join(verdict.survivors) if verdict.survivors else ""
+
+
+def _of_printed_form(key: str, found: PrintedVerdict, results: list[str], failures: list[str]) -> dict[str, str]:
+    form = _printed(key)
+    if found.status == "open":
+        undecided = found.stated if found.stated.holds is None else found.under
+        failures.append(f"{key}: {undecided.evidence if undecided else ''}")
+        return {}
+    if found.status == "holds":
+        if form.severity or form.hypothesis:
+            failures.append(f"{key}: declared defective, but the printed form holds")
+        return {}
+    if not form.severity and not form.hypothesis:
+        failures.append(f"{key}: refuted ({found.witness}), but neither a severity nor a hypothesis is declared")
+    extra = {"counterexample": str(found.witness)}
+    if found.status == "conditional":
+        return extra | {"hypothesis": form.hypothesis}
+    corrected = "; ".join(load(r).latex() for r in results if form.ledger_id in load(r).ledger)
+    return extra | {"printed": form.statement.latex(), "corrected": corrected, "severity": form.severity}
+
+
+def _of_study(study: Any, failures: list[str]) -> tuple[str, str, dict[str, str]]:
+    outcome = study.outcome()
+    if outcome.stale:
+        failures.append(f"{study.key}: the stored measurement was made by other code; run the study again")
+    extra = {"hypothesis": outcome.hypothesis, "counterexample": outcome.counterexample}
+    return outcome.status, outcome.grade, extra if outcome.status == "conditional" else {}

@@ -1,0 +1,76 @@
+"""The glossary of a topic: what every symbol means, how it prints, and what it is when left out of a call.
+
+A symbol carries its type and that it is real, never a sign. Two topics may use one name for two things (β a
+vector or a matrix, φ a cosine or an activation); within a topic a name has one meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.gram import Vector
+
+
+@dataclass(frozen=True)
+class Term:
+    """One word of the vocabulary: the symbol, its LaTeX, its meaning, and the default of its argument."""
+
+    symbol: Any
+    latex: str
+    meaning: str
+    default: Any = None
+
+    @property
+    def name(self) -> str:
+        return self.symbol.name  # type: ignore[no-any-return]
+
+
+@dataclass
+class Glossary:
+    """The vocabulary of a topic, in the order in which functions take their arguments."""
+
+    topic: str
+    terms: dict[Any, Term] = field(default_factory=dict)
+
+    def _declare(self, symbol: Any, latex: str, meaning: str, default: Any = None) -> Any:
+        for other in self.terms.values():
+            if other.name == symbol.name:
+                raise ValueError(f"'{symbol.name}' already means '{other.meaning}' in topic '{self.topic}'")
+        if not meaning:
+            raise ValueError(f"say what '{symbol.name}' means")
+        self.terms[symbol] = Term(symbol, latex, meaning, default)
+        return symbol
+
+    def scalar(self, name: str, latex: str, meaning: str, default: Any = None) -> Any:
+        """A real number."""
+        return self._declare(sp.Symbol(name, real=True), latex, meaning, default)
+
+    def vector(self, name: str, latex: str, meaning: str) -> Vector:
+        """A vector of any dimension d."""
+        return self._declare(Vector(name, latex), latex, meaning)  # type: ignore[no-any-return]
+
+    def function(self, head: Any, latex: str, meaning: str) -> Any:
+        """An unspecified function, such as a potential."""
+        return self._declare(head, latex, meaning)
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self.terms
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.terms.values())
+
+    @property
+    def latex_names(self) -> dict[Any, str]:
+        return {term.symbol: term.latex for term in self}
+
+
+GLOSSARIES: dict[str, Glossary] = {}
+
+
+def glossary(topic: str) -> Glossary:
+    """The glossary of a topic, created on first use."""
+    return GLOSSARIES.setdefault(topic, Glossary(topic))

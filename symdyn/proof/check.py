@@ -1,0 +1,155 @@
+"""Decide a statement on its domain, and make sure that the decision could have gone the other way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.vectors import Dot, Vector
+from symdyn.domain import Cell, Domain, holds
+from symdyn.proof.budget import BudgetExceeded, cpu_budget
+from symdyn.proof.claim import Finding, Sign, components, entries
+from symdyn.proof.tower import Undecided
+from symdyn.proof.verdict import Verdict, weakest
+from symdyn.statement import Definition, Experiment, Inequality, Statement
+
+SECONDS = 20.0
+FEWEST_MUTANTS = 3
+
+
+def default_domain(statement: Statement) -> Domain:
+    """Every real value of the symbols that occur, and every non-zero vector."""
+    occurring = [*statement.expressions, *(claim.x for claim in statement.claims())]
+    atoms: set[Any] = set().union(*(_atoms(e) for e in occurring))
+    vectors = {v for v in atoms if isinstance(v, Vector)}
+    scalars = {s for s in atoms if isinstance(s, sp.Symbol) and not isinstance(s, Dot)}
+    for dot in (s for s in atoms if isinstance(s, Dot)):
+        vectors |= {dot.left, dot.right}
+    return Domain(tuple(sorted(scalars, key=str)), tuple(sorted(vectors, key=str)))
+
+
+def _atoms(x: Any) -> set[Any]:
+    if isinstance(x, (tuple, list)):
+        return set().union(*(_atoms(y) for y in x)) if x else set()
+    out: set[Any] = set().union(*(c.free_symbols for c in components(x)))
+    for attribute in ("terms", "outer"):
+        keys = getattr(x, attribute, {})
+        for key in keys if isinstance(keys, dict) else ():
+            out |= set(key) if isinstance(key, tuple) else {key}
+    vector = getattr(x, "vector", None)
+    return out | ({vector} if vector is not None else set())
+
+
+def decide(statement: Statement, domain: Domain | None = None, seconds: float = SECONDS) -> Verdict:
+    """The verdict on a statement, without its mutants."""
+    start = time.process_time()
+    domain = statement.domain or domain or default_domain(statement)
+    findings = list(_findings(statement, domain, seconds))
+    parts = tuple(decide(fact, domain, seconds) for fact in statement.facts())
+    outcomes = [f.outcome for f in findings] + [p.outcome for p in parts]
+    grades = [f.grade for f in findings] + [p.grade for p in parts]
+    refuted = next((x for x in (*findings, *parts) if x.outcome == "REFUTED"), None)
+    spent = time.process_time() - start
+    if refuted is not None:
+        return Verdict("REFUTED", refuted.grade, refuted.evidence, spent, refuted.witness, parts=parts)
+    outcome = next((o for o in ("UNKNOWN", "AGREES") if o in outcomes), "PROVED")
+    evidence = "; ".join(dict.fromkeys([f.evidence for f in findings] + [p.evidence for p in parts]))
+    return Verdict(outcome, weakest(grades), evidence, spent, parts=parts)
+
+
+def _findings(statement: Statement, domain: Domain, seconds: float) -> Iterator[Finding]:
+    if isinstance(statement, Experiment):
+        yield Finding("UNKNOWN", "simulated", f"measured by the study {statement.study}")
+        return
+    if isinstance(statement, Definition):
+        yield _well_formed(statement, domain)
+        return
+    for claim in statement.claims():
+        for cell in domain.cells:
+            yield _decide_claim(claim, domain, cell, seconds)
+
+
+def _well_formed(statement: Definition, domain: Domain) -> Finding:
+    """A definition has a finite value at every point of its domain."""
+    count = 0
+    for cell in domain.cells:
+        for point in domain.points(cell):
+            for number in entries(statement.expression, point):
+                if not number.is_finite:
+                    return Finding("REFUTED", "definition", f"undefined at a point of the cell '{cell.name}'")
+                count += 1
+    return Finding("PROVED", "definition", f"well-formed at {count} values of its domain")
+
+
+def _decide_claim(claim: Any, domain: Domain, cell: Cell, seconds: float) -> Finding:
+    """Prove, or else refute, or else test on points: the first that succeeds."""
+    obstacles: list[str] = []
+    for attempt in (claim.prove, claim.refute, claim.test):
+        try:
+            with cpu_budget(seconds):
+                finding = attempt(domain, cell)
+        except (Undecided, BudgetExceeded, NotImplementedError) as obstacle:
+            obstacles.append(str(obstacle))
+            continue
+        if finding is not None and finding.outcome != "UNKNOWN":
+            return finding  # type: ignore[no-any-return]
+        if finding is not None:
+            obstacles.append(finding.evidence)
+    return Finding("UNKNOWN", "tested", "; ".join(obstacles))
+
+
+def refuted(statement: Statement, domain: Domain) -> bool:
+    """Whether the check refutes a statement: the quick way, by points and exact limits alone."""
+    domain = statement.domain or domain
+    for claim in statement.claims():
+        for cell in domain.cells:
+            try:
+                with cpu_budget(SECONDS):
+                    if claim.refute(domain, cell) is not None:
+                        return True
+            except (Undecided, BudgetExceeded, NotImplementedError):
+                continue
+    return any(refuted(fact, domain) for fact in statement.facts())
+
+
+def verify(statement: Statement, domain: Domain | None = None, few_mutants: str = "") -> Verdict:
+    """The verdict on a statement together with the fate of its mutants.
+
+    A mutant the check proves is an equivalent claim, or for an inequality one that is true as well, and is not
+    counted. One that is neither refuted nor proved survives. Fewer than three refuted mutants need a reason.
+    """
+    start = time.process_time()
+    domain = statement.domain or domain or default_domain(statement)
+    verdict = decide(statement, domain)
+    killed, survivors = [], []
+    if verdict.holds and verdict.grade != "definition":
+        for label, mutant in statement.mutants():
+            if refuted(mutant, domain):
+                killed.append(label)
+            elif not _accounted_for(mutant, domain):
+                survivors.append(label)
+        if len(killed) < FEWEST_MUTANTS and not few_mutants:
+            survivors.append(f"only {len(killed)} mutants were refuted, and no reason is given")
+    spent = time.process_time() - start
+    return Verdict(
+        verdict.outcome,
+        verdict.grade,
+        verdict.evidence + (f"; {len(killed)} mutants refuted" if killed else ""),
+        spent,
+        verdict.witness,
+        tuple(killed),
+        tuple(survivors),
+        verdict.parts,
+    )
+
+
+def _accounted_for(mutant: Statement, domain: Domain) -> bool:
+    if isinstance(mutant, Inequality):
+        return True
+    return decide(mutant, domain, seconds=5.0).outcome == "PROVED"
+
+
+__all__ = ["Sign", "decide", "default_domain", "holds", "refuted", "verify"]

@@ -1,0 +1,476 @@
+"""Normal forms in a tower of square roots over a field of rational functions.
+
+An expression in real symbols, square roots, exponentials and hyperbolic functions is read as an element of
+K(r_1, …, r_m), where K is the field of rational functions in the symbols and in independent exponentials, and
+r_i² is an element below r_i. Two elements that agree after reduction modulo the relations r_i² = p_i agree as
+functions wherever both are defined, on every branch of the roots. That direction is a proof; the other is
+left to refutation at exact points.
+
+Rewriting a root uses its sign, so a tower is built for one cell of a domain, which says the signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import sympy as sp
+from sympy.polys.rings import PolyElement, ring
+
+HYPERBOLIC = {
+    sp.sinh: lambda z: (sp.exp(z) - sp.exp(-z)) / 2,
+    sp.cosh: lambda z: (sp.exp(z) + sp.exp(-z)) / 2,
+    sp.tanh: lambda z: 1 - 2 / (sp.exp(2 * z) + 1),
+    sp.coth: lambda z: 1 + 2 / (sp.exp(2 * z) - 1),
+    sp.sech: lambda z: 2 / (sp.exp(z) + sp.exp(-z)),
+    sp.csch: lambda z: 2 / (sp.exp(z) - sp.exp(-z)),
+}
+
+
+class Undecided(Exception):
+    """The expression needs a fact (usually a sign) that the cell does not provide."""
+
+
+def to_exponentials(expr: sp.Expr) -> sp.Expr:
+    """Rewrite hyperbolic functions by exponentials, even powers by those of the double argument."""
+    expr = expr.replace(_is_even_power, _double_argument)
+    for head, rule in HYPERBOLIC.items():
+        expr = expr.replace(head, rule)
+    return expr
+
+
+DOUBLE_ARGUMENT = {
+    sp.sinh: lambda e: (e - 2 + 1 / e) / 4,
+    sp.cosh: lambda e: (e + 2 + 1 / e) / 4,
+    sp.csch: lambda e: 4 / (e - 2 + 1 / e),
+    sp.sech: lambda e: 4 / (e + 2 + 1 / e),
+}
+
+
+def _is_even_power(e: sp.Expr) -> bool:
+    return e.is_Pow and e.base.func in DOUBLE_ARGUMENT and e.exp.is_Integer and e.exp % 2 == 0
+
+
+def _double_argument(e: sp.Expr) -> sp.Expr:
+    return DOUBLE_ARGUMENT[e.base.func](sp.exp(2 * e.base.args[0])) ** (e.exp // 2)
+
+
+Pair = tuple[PolyElement, PolyElement]
+
+
+class Tower:
+    """Elements are pairs (numerator, denominator) of polynomials, multilinear in the roots.
+
+    `sign_of(symbol)` gives ±2 (strict), ±1 (weak) or None for a symbol of the cell; generators for exponentials
+    are positive and those for square roots non-negative by construction.
+    """
+
+    def __init__(self, sign_of: Callable[[sp.Expr], int | None]) -> None:
+        self.sign_of = sign_of
+        self.ring, *_ = ring([], sp.QQ)
+        self.generators: list[sp.Symbol] = []
+        self.signs: list[int | None] = []
+        self.radicands: dict[int, Pair] = {}
+        self.opaque: dict[Any, int] = {}
+        self.lattice: dict[sp.Expr, int] = {}
+
+    def _extend(self, key: Any, sign: int | None) -> int:
+        if key in self.opaque:
+            return self.opaque[key]
+        index = len(self.generators)
+        self.generators.append(sp.Symbol(f"g{index}"))
+        self.signs.append(sign)
+        self.ring = ring(self.generators, sp.QQ)[0]
+        self.opaque[key] = index
+        return index
+
+    def _lift(self, p: PolyElement) -> PolyElement:
+        return p if p.ring is self.ring or p.ring == self.ring else p.set_ring(self.ring)
+
+    def _generator(self, index: int) -> Pair:
+        return self.ring.gens[index], self.ring.one
+
+    def constant(self, value: sp.Rational) -> Pair:
+        return self.ring(sp.QQ(int(value.p), int(value.q))), self.ring.one
+
+    def _reduce(self, p: PolyElement) -> Pair:
+        """Replace r² by its radicand for every root r, the last one first."""
+        den = self.ring.one
+        for index in sorted(self.radicands, reverse=True):
+            p = self._lift(p)
+            top = max((m[index] // 2 for m in p), default=0) if p else 0
+            if top == 0:
+                continue
+            num_r, den_r = (self._lift(q) for q in self.radicands[index])
+            parts: dict[int, dict[tuple[int, ...], Any]] = {}
+            for monomial, c in p.terms():
+                k, rest = divmod(monomial[index], 2)
+                lowered = monomial[:index] + (rest,) + monomial[index + 1 :]
+                parts.setdefault(k, {})[lowered] = c
+            p = self.ring.zero
+            for k, terms in parts.items():
+                p += self.ring.from_dict(terms) * num_r**k * den_r ** (top - k)
+            den = den * den_r**top
+        return p, den
+
+    def _tidy(self, num: PolyElement, den: PolyElement) -> Pair:
+        num, scale_n = self._reduce(self._lift(num))
+        den, scale_d = self._reduce(self._lift(den))
+        num, den = num * self._lift(scale_d), den * self._lift(scale_n)
+        if not num:
+            return self.ring.zero, self.ring.one
+        if not den:
+            raise Undecided("a denominator vanishes identically")
+        if len(num) + len(den) > 4:
+            num, den = num.cancel(den)
+        if self.radicands and any(m[i] > 1 for i in self.radicands for q in (num, den) for m in q):
+            return self._tidy(num, den)
+        return num, den
+
+    def add(self, x: Pair, y: Pair) -> Pair:
+        (a, b), (c, d) = (tuple(map(self._lift, q)) for q in (x, y))
+        return self._tidy(a + c, b) if b == d else self._tidy(a * d + c * b, b * d)
+
+    def mul(self, x: Pair, y: Pair) -> Pair:
+        (a, b), (c, d) = (tuple(map(self._lift, q)) for q in (x, y))
+        return self._tidy(a * c, b * d)
+
+    def power(self, x: Pair, n: int) -> Pair:
+        if n < 0:
+            num, den = x
+            if not num:
+                raise Undecided("division by an expression that vanishes identically")
+            return self.power((den, num), -n)
+        out: Pair = (self.ring.one, self.ring.one)
+        while n:
+            if n & 1:
+                out = self.mul(out, x)
+            x = self.mul(x, x) if n > 1 else x
+            n >>= 1
+        return out
+
+    def sign(self, x: Pair) -> int | None:
+        """The sign of x on the cell: ±2 strict, ±1 weak (x may vanish), None if its terms do not say.
+
+        Zero counts as weakly positive.
+        """
+        signs = [self._sign_poly(self._lift(p)) for p in x]
+        return None if None in signs else _product(signs)  # type: ignore[arg-type]
+
+    def _sign_monomial(self, monomial: tuple[int, ...]) -> int | None:
+        signs = []
+        for exponent, s in zip(monomial, self.signs, strict=False):
+            if exponent:
+                if s is None and exponent % 2:
+                    return None
+                signs.append(s if exponent % 2 else abs(s or 1))
+        return _product(signs)  # type: ignore[arg-type]
+
+    def _sign_poly(self, p: PolyElement) -> int | None:
+        found = []
+        for monomial, c in p.terms():
+            s = self._sign_monomial(monomial)
+            if s is None:
+                return self._sign_factors(p)
+            found.append(s if c > 0 else -s)
+        if not found:
+            return 1
+        if all(s > 0 for s in found) or all(s < 0 for s in found):
+            return max(found, key=abs)
+        return self._sign_factors(p)
+
+    def _sign_factors(self, p: PolyElement) -> int | None:
+        content, factors = p.factor_list()
+        if len(factors) == 1 and factors[0][1] == 1:
+            return self._sign_root(p)
+        signs = [2 if content > 0 else -2]
+        for factor, exponent in factors:
+            s = self._sign_poly(self._lift(factor))
+            if s is None and exponent % 2:
+                return None
+            signs.append(s if exponent % 2 else abs(s or 1))  # type: ignore[arg-type]
+        return _product(signs)
+
+    def _sign_root(self, p: PolyElement) -> int | None:
+        """The sign of A + B r with r = √q ≥ 0: that of A and B, or of A² - B² q where they disagree."""
+        for index in sorted(self.radicands, reverse=True):
+            if any(m[index] for m in p):
+                a = self.ring.from_dict({m: c for m, c in p.terms() if m[index] == 0})
+                b = self.ring.from_dict({_without(m, index): c for m, c in p.terms() if m[index] == 1})
+                sa, sb = self._sign_poly(a), self._sign_poly(b)
+                if sa is None or sb is None:
+                    return None
+                sb = _product([sb, self.signs[index] or 1])
+                if not a or (sa > 0) == (sb > 0):
+                    return max(sa, sb, key=abs) if a else sb
+                s = self.sign(self._difference_of_squares(a, b, index))
+                return None if s is None else (abs(s) if (s > 0) == (sa > 0) else -abs(s))
+        return None
+
+    def _difference_of_squares(self, a: PolyElement, b: PolyElement, index: int) -> Pair:
+        one = self.ring.one
+        minus_b2 = self.mul((-b, one), (b, one))
+        return self.add(self.mul((a, one), (a, one)), self.mul(minus_b2, self.radicands[index]))
+
+    def convert(self, expr: sp.Expr) -> Pair:
+        """The element of the tower that an expression denotes."""
+        expr = to_exponentials(sp.sympify(expr))
+        self._scan_exponents(expr)
+        return self._convert(expr)
+
+    def _scan_exponents(self, expr: sp.Expr) -> None:
+        for node in expr.atoms(sp.exp):
+            for coefficient, monomial in _terms(node.args[0]):
+                self.lattice[monomial] = sp.ilcm(self.lattice.get(monomial, 1), coefficient.q)
+
+    def _convert(self, e: sp.Expr) -> Pair:
+        if e.is_Rational:
+            return self.constant(e)
+        if e.is_Float:
+            raise Undecided(f"a floating-point number, {e}, has no exact meaning")
+        if e.is_Add or e.is_Mul:
+            combine = self.add if e.is_Add else self.mul
+            out = self._convert(e.args[0])
+            for arg in e.args[1:]:
+                out = combine(out, self._convert(arg))
+            return out
+        if isinstance(e, sp.exp):
+            return self._exponential(e.args[0])
+        if e.is_Pow:
+            return self._power(e)
+        if e.is_Symbol:
+            return self._generator(self._extend(e, self.sign_of(e)))
+        return self._function(e)
+
+    def _power(self, e: sp.Pow) -> Pair:
+        base, exponent = e.args
+        if exponent.is_Integer:
+            return self.power(self._convert(base), int(exponent))
+        if exponent.is_Rational and exponent.q == 2:
+            return self.power(self.root(self._convert(base)), int(exponent.p))
+        return self._generator(self._extend(e, None))
+
+    def _function(self, e: sp.Expr) -> Pair:
+        if isinstance(e, sp.Abs):
+            x = self._convert(e.args[0])
+            return self.mul(self.constant(sp.Integer(self._needed_sign(x, e))), x)
+        if isinstance(e, sp.sign):
+            x = self._convert(e.args[0])
+            if not x[0]:
+                return self.constant(sp.Integer(0))
+            return self.constant(sp.Integer(self._needed_sign(x, e)))
+        if isinstance(e, (sp.Max, sp.Min)):
+            best = self._convert(e.args[0])
+            for arg in e.args[1:]:
+                other = self._convert(arg)
+                gap = self.add(other, self.mul(self.constant(sp.Integer(-1)), best))
+                larger = self._needed_sign(gap, e) > 0
+                best = other if larger == isinstance(e, sp.Max) else best
+            return best
+        return self._generator(self._extend(e, None))
+
+    def _needed_sign(self, x: Pair, e: sp.Expr) -> int:
+        s = _unit(self.sign(x))
+        if s is None:
+            raise Undecided(f"the sign of the argument of {e} is not known on this cell")
+        return s
+
+    def _exponential(self, argument: sp.Expr) -> Pair:
+        out: Pair = (self.ring.one, self.ring.one)
+        for coefficient, monomial in _terms(argument):
+            inverse = _inverse_function(monomial)
+            if inverse is not None and (2 * coefficient * inverse[1]).is_Integer:
+                base = self._convert(inverse[0])
+                twice = int(2 * coefficient * inverse[1])
+                factor = self.power(base, twice // 2) if twice % 2 == 0 else self.power(self.root(base), twice)
+            else:
+                unit = self.lattice.setdefault(monomial, 1)
+                if unit % coefficient.q:
+                    raise Undecided(f"exponent {coefficient}*{monomial} outside the lattice of the expression")
+                index = self._extend(("exp", monomial, unit), 2)
+                factor = self.power(self._generator(index), int(coefficient * unit))
+            out = self.mul(out, factor)
+        return out
+
+    def root(self, x: Pair) -> Pair:
+        """The non-negative square root of an element that is non-negative on the cell."""
+        num, den = self._tidy(*x)
+        if not num:
+            return num, den
+        if self._nested(num) or self._nested(den):
+            return self._nested_root(num, den)
+        product = num * den
+        content, factors = product.factor_list()
+        outside: Pair = (self.ring.one, den)
+        inside = self.ring.one
+        negative = content < 0
+        for factor, exponent in factors:
+            f = self._lift(factor)
+            if exponent // 2:
+                s = _unit(self._sign_poly(f)) if (exponent // 2) % 2 else 1
+                if s is None:
+                    s_text = self.show(f)
+                    raise Undecided(f"the sign of {s_text}, taken out of a square root, is not known")
+                outside = self.mul(outside, (f ** (exponent // 2) * s, self.ring.one))
+            if exponent % 2:
+                s = _unit(self._sign_poly(f))
+                if s is None or len(factors) == 1:
+                    inside = inside * f
+                else:
+                    negative ^= s < 0
+                    outside = self.mul(outside, self._base_root(f * s))
+        s_den = _unit(self._sign_poly(self._lift(den)))
+        if s_den is None:
+            raise Undecided("the sign of a denominator under a square root is not known")
+        if s_den < 0:
+            outside = self.mul(outside, self.constant(sp.Integer(-1)))
+        if negative:
+            inside = -inside
+        outside = self.mul(outside, self._number_root(abs(content)))
+        return outside if inside == 1 else self.mul(outside, self._base_root(inside))
+
+    def _number_root(self, value: Any) -> Pair:
+        p, q = int(value.numerator), int(value.denominator)
+        out: Pair = self.constant(sp.Rational(1, q))
+        for prime, exponent in sp.factorint(p * q).items():
+            out = self.mul(out, self.constant(sp.Integer(prime) ** (exponent // 2)))
+            if exponent % 2:
+                out = self.mul(out, self._adjoin(("number", prime), (self.ring(prime), self.ring.one)))
+        return out
+
+    def _base_root(self, p: PolyElement) -> Pair:
+        """The root of a polynomial without roots: an old generator, or a product of old ones, where it can be."""
+        if p == 1:
+            return self.ring.one, self.ring.one
+        known = {i: q for i, q in self.radicands.items() if not self._nested(self._lift(q[0])) and q[1] == 1}
+        for size in (2, 3):
+            for subset in combinations(known, size):
+                product = p
+                for i in subset:
+                    product = product * self._lift(known[i][0])
+                square = _exact_square_root(product)
+                if square is not None and (s := _unit(self._sign_poly(square))) is not None:
+                    below: Pair = (self.ring.one, self.ring.one)
+                    for i in subset:
+                        below = self.mul(below, self._generator(i))
+                    return self.mul((square * s, self.ring.one), self.power(below, -1))
+        return self._adjoin(("root", self.show(p)), (p, self.ring.one))
+
+    def _nested_root(self, num: PolyElement, den: PolyElement) -> Pair:
+        """√p for p with roots in it: if p q is free of them for an old radicand q, then √p = √(p q)/√q."""
+        radicand = self._tidy(num * den, self.ring.one)
+        if (s := _unit(self.sign((den, self.ring.one)))) is None:
+            raise Undecided("the sign of a denominator under a nested square root is not known")
+        scale: Pair = (self.ring(s), den)
+        content, primitive = self._split_content(radicand)
+        scale = self.mul(scale, self.root(content))
+        for index, old in list(self.radicands.items()):
+            if not self._nested(self._lift(old[0])):
+                continue
+            product = self.mul(primitive, old)
+            if not self._nested(self._lift(product[0])) and not self._nested(self._lift(product[1])):
+                return self.mul(scale, self.mul(self.root(product), self.power(self._generator(index), -1)))
+            ratio = self.mul(primitive, self.power(old, -1))
+            if not self._nested(self._lift(ratio[0])) and not self._nested(self._lift(ratio[1])):
+                return self.mul(scale, self.mul(self.root(ratio), self._generator(index)))
+        key = ("nested", self.show(primitive[0]), self.show(primitive[1]))
+        return self.mul(scale, self._adjoin(key, primitive))
+
+    def _split_content(self, x: Pair) -> tuple[Pair, Pair]:
+        """Take out of a nested radicand the common factor free of roots whose sign is known."""
+        num, den = (self._lift(p) for p in x)
+        content, factors = num.factor_list()
+        outside = self.ring(abs(content))
+        inside = self.ring(1 if content > 0 else -1)
+        for factor, exponent in factors:
+            f = self._lift(factor)
+            if not self._nested(f) and (s := _unit(self._sign_poly(f))) is not None:
+                outside = outside * (f * s) ** exponent
+                inside = inside * s**exponent
+            else:
+                inside = inside * f**exponent
+        return (outside, den), (inside, self.ring.one)
+
+    def _adjoin(self, key: Any, radicand: Pair) -> Pair:
+        strict = self.sign(radicand) == 2
+        index = self._extend(key, 2 if strict else 1)
+        self.radicands.setdefault(index, radicand)
+        return self._generator(index)
+
+    def _nested(self, p: PolyElement) -> bool:
+        return any(m[i] for i in self.radicands for m in p if i < len(m))
+
+    def show(self, p: PolyElement) -> str:
+        return str(p.as_expr())
+
+    def expression(self, x: Pair) -> sp.Expr:
+        """The element written with the original symbols, exponentials and roots."""
+        names: dict[sp.Symbol, sp.Expr] = {}
+        for key, index in sorted(self.opaque.items(), key=lambda item: item[1]):
+            g = self.generators[index]
+            if index in self.radicands:
+                num, den = self.radicands[index]
+                names[g] = sp.sqrt((num.as_expr() / den.as_expr()).xreplace(names))
+            elif isinstance(key, tuple):
+                names[g] = sp.exp(key[1] / key[2])
+            else:
+                names[g] = key
+        num, den = x
+        return (num.as_expr() / den.as_expr()).xreplace(names)
+
+
+def _unit(sign: int | None) -> int | None:
+    return None if sign is None else (1 if sign > 0 else -1)
+
+
+def _product(signs: list[int]) -> int:
+    """The sign of a product: strict if every factor is."""
+    sign = 1
+    for s in signs:
+        sign *= 1 if s > 0 else -1
+    return sign * min((abs(s) for s in signs), default=2)
+
+
+def _without(monomial: tuple[int, ...], index: int) -> tuple[int, ...]:
+    return monomial[:index] + (0,) + monomial[index + 1 :]
+
+
+def _terms(argument: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
+    """An exponent as a combination of monomials with rational coefficients."""
+    out: dict[sp.Expr, sp.Rational] = {}
+    for term in sp.Add.make_args(sp.expand(argument)):
+        coefficient, monomial = term.as_coeff_Mul()
+        if not coefficient.is_Rational:
+            coefficient, monomial = sp.Integer(1), term
+        out[monomial] = out.get(monomial, sp.Integer(0)) + coefficient
+    return [(c, m) for m, c in out.items() if c != 0]
+
+
+def _inverse_function(monomial: sp.Expr) -> tuple[sp.Expr, sp.Rational] | None:
+    """exp of an inverse hyperbolic function or logarithm, as a power (base, exponent)."""
+    if isinstance(monomial, sp.log):
+        return monomial.args[0], sp.Integer(1)
+    if isinstance(monomial, sp.atanh):
+        z = monomial.args[0]
+        return (1 + z) / (1 - z), sp.Rational(1, 2)
+    if isinstance(monomial, sp.asinh):
+        z = monomial.args[0]
+        return z + sp.sqrt(z**2 + 1), sp.Integer(1)
+    if isinstance(monomial, sp.acosh):
+        z = monomial.args[0]
+        return z + sp.sqrt(z**2 - 1), sp.Integer(1)
+    return None
+
+
+def _exact_square_root(p: PolyElement) -> PolyElement | None:
+    content, factors = p.factor_list()
+    if content <= 0 or any(e % 2 for _, e in factors):
+        return None
+    root = sp.sqrt(sp.Rational(int(content.numerator), int(content.denominator)))
+    if not root.is_Rational:
+        return None
+    out = p.ring(sp.QQ(int(root.p), int(root.q)))
+    for factor, exponent in factors:
+        out = out * factor ** (exponent // 2)
+    return out

@@ -1,0 +1,76 @@
+"""What a verification ends in.
+
+PROVED and AGREES hold, REFUTED does not, UNKNOWN decides nothing and counts as a failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+GRADES = (
+    "proved",
+    "proved at d",
+    "certified",
+    "tested",
+    "simulated",
+    "monte carlo",
+    "definition",
+)
+"""Grades, strongest first. A definition has nothing to verify, so it never weakens what stands on it."""
+
+OUTCOMES = ("PROVED", "AGREES", "REFUTED", "UNKNOWN")
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A point at which a claim fails: exact coordinates and the non-zero residual there."""
+
+    point: dict[str, str]
+    residual: str
+    cell: str = ""
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name} = {value}" for name, value in self.point.items())
+        return f"{where}: {self.residual}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one verification, with its grade, its evidence and the time it took."""
+
+    outcome: str
+    grade: str
+    evidence: str
+    seconds: float = 0.0
+    witness: Witness | None = None
+    mutants: tuple[str, ...] = ()
+    survivors: tuple[str, ...] = ()
+    parts: tuple[Verdict, ...] = field(default=(), repr=False)
+
+    @property
+    def holds(self) -> bool | None:
+        """True, False, or None where nothing was decided. A surviving mutant leaves it undecided."""
+        if self.outcome == "REFUTED":
+            return False
+        if self.outcome == "UNKNOWN" or self.survivors:
+            return None
+        return True
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"holds": self.holds}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Verdict:
+        known = {k: v for k, v in data.items() if k != "holds"}
+        known["witness"] = Witness(**known["witness"]) if known.get("witness") else None
+        known["parts"] = tuple(Verdict.from_json(p) for p in known.get("parts", ()))
+        known["mutants"] = tuple(known.get("mutants", ()))
+        known["survivors"] = tuple(known.get("survivors", ()))
+        return Verdict(**known)
+
+
+def weakest(grades: list[str]) -> str:
+    """The weakest of several grades; definitions do not weaken others."""
+    proper = [g for g in grades if g != "definition"]
+    return max(proper, key=GRADES.index) if proper else "definition"

@@ -1,0 +1,153 @@
+"""Finding results: by key, by ledger id, by topic.
+
+Packages of derivations announce themselves through the entry-point group `symdyn.derivations` (name: topic,
+value: package), packages of studies through `symdyn.studies`. The index is read from the source of their
+modules, from the decorators @result, @printed and @study, without importing them.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symdyn.result import PrintedForm, Result
+
+DECORATORS = ("result", "printed", "study")
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """What the source says of a result, a printed form or a study."""
+
+    key: str
+    topic: str
+    ledger: tuple[str, ...]
+    title: str
+    module: str
+    kind: str
+
+
+def _packages(group: str) -> dict[str, str]:
+    found = {point.name: point.value for point in entry_points(group=group)}
+    if not found:
+        raise LookupError(f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)")
+    return found
+
+
+def package_files(package: str) -> Iterator[tuple[str, Path]]:
+    """The modules of a package and their files, found without importing it."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise LookupError(f"the package '{package}' that an entry point names is not installed")
+    for folder in spec.submodule_search_locations:
+        for file in sorted(Path(folder).glob("*.py")):
+            yield (package if file.stem == "__init__" else f"{package}.{file.stem}"), file
+
+
+@functools.cache
+def index(kind: str = "result") -> tuple[IndexEntry, ...]:
+    """Every result (or printed form, or study), from the source alone."""
+    if kind not in DECORATORS:
+        raise ValueError(f"kind is one of {', '.join(DECORATORS)}, not '{kind}'")
+    group = "symdyn.studies" if kind == "study" else "symdyn.derivations"
+    found: list[IndexEntry] = []
+    for topic, package in _packages(group).items():
+        for module, file in package_files(package):
+            found.extend(e for e in _scan(topic, module, file) if e.kind == kind)
+    return tuple(found)
+
+
+def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
+    source = file.read_text(encoding="utf-8")
+    if not any(f"@{name}(" in source for name in DECORATORS):
+        return
+    for node in ast.parse(source, filename=str(file)).body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in DECORATORS:
+                ids = _ledger_ids(call, file)
+                doc = (ast.get_docstring(node) or node.name).splitlines()[0].rstrip(".")
+                key = ids[0] if call.func.id == "study" else f"{topic}.{node.name}"
+                yield IndexEntry(key, topic, ids, doc, module, call.func.id)
+
+
+def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
+    """The ledger ids a decorator names: its first argument, or the keyword `ledger`."""
+    nodes = call.args[:1] + [k.value for k in call.keywords if k.arg == "ledger"]
+    ids: list[str] = []
+    for node in nodes:
+        try:
+            value = ast.literal_eval(node)
+        except ValueError as error:
+            raise ValueError(f"{file.name}, line {call.lineno}: write ledger ids out as literals") from error
+        ids.extend([value] if isinstance(value, str) else value)
+    return tuple(ids)
+
+
+def results(topic: str | None = None) -> tuple[Result, ...]:
+    """All results, or those of a topic, in the order of the source."""
+    entries = [e for e in index() if topic is None or e.topic == topic]
+    if not entries:
+        raise KeyError(_unknown("topic", topic or "", {e.topic for e in index()}))
+    return tuple(_load(e) for e in entries)
+
+
+def printed_forms(topic: str | None = None) -> tuple[PrintedForm, ...]:
+    """All printed forms, or those of a topic."""
+    from symdyn.result import PRINTED
+
+    entries = [e for e in index("printed") if topic is None or e.topic == topic]
+    for e in entries:
+        importlib.import_module(e.module)
+    return tuple(PRINTED[e.key] for e in entries)
+
+
+def _load(e: IndexEntry) -> Result:
+    from symdyn.result import REGISTERED
+
+    importlib.import_module(e.module)
+    return REGISTERED[e.key]
+
+
+def load(name: str) -> Result:
+    """A result by its key (single_neuron.potential) or by a ledger id (kunin2024.phi-delta-potential).
+
+    Raises KeyError, with near names, when there is none.
+    """
+    by_key = {e.key: e for e in index()}
+    if name in by_key:
+        return _load(by_key[name])
+    by_id: dict[str, IndexEntry] = {}
+    for e in index():
+        for ledger_id in e.ledger:
+            by_id.setdefault(ledger_id, e)
+    if name in by_id:
+        return _load(by_id[name])
+    raise KeyError(_unknown("result", name, set(by_key) | set(by_id)))
+
+
+def _unknown(what: str, name: str, known: set[str]) -> str:
+    tails = {k.split(".", 1)[-1]: k for k in known}
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near += [tails[t] for t in difflib.get_close_matches(name.split(".", 1)[-1], tails, n=3, cutoff=0.5)]
+    hint = f"; did you mean {', '.join(dict.fromkeys(near[:3]))}?" if near else "; `symdyn list` shows all"
+    return f"unknown {what} '{name}'{hint}"
+
+
+def load_study(ledger_id: str) -> Any:
+    """The study that is registered for a ledger id, or None."""
+    for e in index("study"):
+        if e.key == ledger_id:
+            module = importlib.import_module(e.module)
+            return next(s for s in vars(module).values() if getattr(s, "key", None) == ledger_id)
+    return None

@@ -1,0 +1,339 @@
+"""A result: one statement of a paper, or one of our own, that is derived, verified, printed and compiled.
+
+    @result(ledger=("kunin2024.single-conserved-delta",))
+    def conserved_delta():
+        "The conserved quantity."
+        return Conservation(eta_w * a**2 - eta_a * inner(w, w), under=flow)
+
+The decorated function returns its statement and is called once, when the statement is first needed. What the
+decorator is told (ledger ids, domain, what the result stands on) is checked at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.vectors import Dot, Vector
+from symdyn.domain import Domain
+from symdyn.notation import GLOSSARIES, Term
+from symdyn.paper import Entry, Paper, entry
+from symdyn.proof.verdict import GRADES, Verdict, Witness, weakest
+from symdyn.statement import Statement
+
+SEVERITIES = ("typo", "convention", "scope", "substantive")
+STATEMENT_NEEDED = "a derivation returns the statement it derives"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: a reason in words and a formula in LaTeX."""
+
+    reason: str
+    latex: str
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex}$"
+
+
+class Result:
+    """A derived, verified, printable and, where it states a function, callable result."""
+
+    def __init__(
+        self,
+        function: Callable[[], Statement],
+        *,
+        ledger: tuple[str, ...] = (),
+        domain: Domain | None = None,
+        uses: tuple[str, ...] = (),
+        arguments: tuple[str, ...] | None = None,
+        few_mutants: str = "",
+        requires: tuple[tuple[str, Any, str], ...] = (),
+        topic: str | None = None,
+    ) -> None:
+        self.function = function
+        self.module = function.__module__
+        self.name = function.__name__
+        self.topic = topic or _topic_of(self.module)
+        self.ledger = tuple(ledger)
+        self.domain = domain
+        self.uses = tuple(uses)
+        self.argument_names = arguments
+        self.few_mutants = few_mutants
+        self.requires = requires
+        self.__doc__ = inspect.getdoc(function)
+        if not self.__doc__:
+            raise ValueError(f"{self.key}: say in a docstring what the result is")
+        for ledger_id in self.ledger:
+            entry(ledger_id)
+
+    @property
+    def key(self) -> str:
+        """Topic and name, which is also the import path below `derivations`."""
+        return f"{self.topic}.{self.name}"
+
+    @property
+    def title(self) -> str:
+        return (self.__doc__ or self.name).splitlines()[0].rstrip(".")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(entry(ledger_id) for ledger_id in self.ledger)
+
+    @property
+    def papers(self) -> tuple[Paper, ...]:
+        return tuple(dict.fromkeys(e.paper for e in self.entries))
+
+    @cached_property
+    def statement(self) -> Statement:
+        statement = self.function()
+        if not isinstance(statement, Statement):
+            raise TypeError(f"{self.key}: {STATEMENT_NEEDED}, not {type(statement).__name__}")
+        self._check_vocabulary(statement)
+        return statement
+
+    def _check_vocabulary(self, statement: Statement) -> None:
+        from symdyn.proof.check import _atoms
+
+        glossary = GLOSSARIES.get(self.topic)
+        for x in statement.expressions:
+            for atom in _atoms(x):
+                if isinstance(atom, (sp.Float,)):
+                    raise ValueError(f"{self.key}: {atom} is a floating-point number; write it as a Rational")
+                if glossary is None or isinstance(atom, Dot):
+                    continue
+                if isinstance(atom, (sp.Symbol, Vector)) and not isinstance(atom, sp.Dummy) and atom not in glossary:
+                    raise ValueError(f"{self.key}: '{atom}' is not in the glossary of topic '{self.topic}'")
+
+    @property
+    def value(self) -> Any:
+        """What the result compiles to: a scalar, vector, operator or None."""
+        return self.statement.value
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the ledger states and what the domain adds."""
+        stated = [a for e in self.entries for a in e.assumptions]
+        words = [self.domain.words] if self.domain is not None and self.domain.words else []
+        return tuple(dict.fromkeys(stated + words))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The derivation, line by line."""
+        from symdyn.render.steps import steps
+
+        return steps(self.statement)
+
+    def latex(self) -> str:
+        """The statement in LaTeX, without delimiters."""
+        from symdyn.render.latex import result_latex
+
+        return result_latex(self)
+
+    def bibtex(self) -> str:
+        """BibTeX of the papers the result comes from, with the places in them."""
+        from symdyn.citation import cite
+
+        return cite(self)
+
+    def verify(self) -> Verdict:
+        """Decide the statement, refute its mutants, and stand no higher than what it is built on."""
+        from symdyn.proof.check import verify
+        from symdyn.registry import load
+
+        verdict = verify(self.statement, self.domain, self.few_mutants)
+        standing = [load(key).verify_alone() for key in self.uses]
+        broken = [key for key, v in zip(self.uses, standing, strict=True) if not v.holds]
+        if broken:
+            return replace(verdict, outcome="UNKNOWN", evidence=f"stands on {', '.join(broken)}, which does not hold")
+        return replace(verdict, grade=weakest([verdict.grade, *(v.grade for v in standing)]))
+
+    def verify_alone(self) -> Verdict:
+        """The verdict without what the result stands on and without mutants."""
+        from symdyn.proof.check import decide
+
+        if not hasattr(self, "_alone"):
+            self._alone = decide(self.statement, self.domain)
+        return self._alone
+
+    @cached_property
+    def arguments(self) -> tuple[Term, ...]:
+        """The arguments of the compiled function, in order, with their meaning and default."""
+        from symdyn.compile.named import unfold
+        from symdyn.proof.check import _atoms
+
+        if self.value is None:
+            raise TypeError(f"{self.key} states no function: there is nothing to compile")
+        glossary = GLOSSARIES[self.topic]
+        atoms = _atoms(self.value)
+        present = {a for a in atoms if not isinstance(a, Dot)}
+        for dot in (a for a in atoms if isinstance(a, Dot)):
+            present |= {dot.left, dot.right}
+        del unfold
+        terms = [term for term in glossary if term.symbol in present]
+        if self.argument_names is not None:
+            known = {term.name: term for term in glossary}
+            terms = [known[name] for name in self.argument_names]
+            missing = present - {term.symbol for term in terms}
+            if missing:
+                raise ValueError(f"{self.key}: {sorted(map(str, missing))} occur in the value but are no arguments")
+        return tuple(terms)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The callable for all backends."""
+        from symdyn.compile.function import build
+
+        if self.value is None:
+            raise TypeError(f"{self.key} states no function: there is nothing to compile")
+        return build(self.value, self.arguments, name=self.key, domain=self.requires)
+
+    @property
+    def numpy(self) -> Any:
+        return self.compiled.numpy
+
+    @property
+    def torch(self) -> Any:
+        return self.compiled.torch
+
+    @property
+    def mpmath(self) -> Any:
+        return self.compiled.mpmath
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.compiled(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.key}: {self.title}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        from symdyn.render.notebook import result_html
+
+        return result_html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from symdyn.registry import load
+
+        return load, (self.key,)
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedForm:
+    """A formula as the paper prints it, to be held against the true form.
+
+    `domain` is where the paper claims it. If it is refuted there, it is conditional when a `hypothesis` is given and the
+    form holds on the domain `under` that adds it, and otherwise an erratum with its `severity`.
+    `quote` is a fragment of the ledger's transcription that the form was written from.
+    """
+
+    function: Callable[[], Statement]
+    ledger_id: str
+    quote: str
+    domain: Domain | None = None
+    hypothesis: str = ""
+    under: Domain | None = None
+    severity: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{_topic_of(self.function.__module__)}.{self.function.__name__}"
+
+    @property
+    def entry(self) -> Entry:
+        return entry(self.ledger_id)
+
+    @cached_property
+    def statement(self) -> Statement:
+        statement = self.function()
+        if not isinstance(statement, Statement):
+            raise TypeError(f"{self.key}: a printed form returns a statement, not {type(statement).__name__}")
+        return statement
+
+    def verify(self) -> PrintedVerdict:
+        """Whether the printed form holds as claimed, under its hypothesis, or not at all."""
+        from symdyn.proof.check import decide, verify
+
+        stated = decide(self.statement, self.domain)
+        if stated.holds is not False or self.under is None:
+            return PrintedVerdict(self.key, stated)
+        return PrintedVerdict(self.key, stated, verify(self.statement, self.under, few_mutants="see the result"))
+
+
+@dataclass(frozen=True)
+class PrintedVerdict:
+    """The verdict on a printed form as claimed, and under its hypothesis where one was needed."""
+
+    key: str
+    stated: Verdict
+    under: Verdict | None = None
+
+    @property
+    def status(self) -> str:
+        if self.stated.holds:
+            return "holds"
+        if self.stated.holds is None:
+            return "open"
+        if self.under is None:
+            return "erratum"
+        return "conditional" if self.under.holds else "open"
+
+    @property
+    def witness(self) -> Witness | None:
+        return self.stated.witness
+
+
+REGISTERED: dict[str, Result] = {}
+PRINTED: dict[str, PrintedForm] = {}
+
+
+def _topic_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[-2] if len(parts) > 1 else parts[-1]
+
+
+def result(**options: Any) -> Callable[[Callable[[], Statement]], Result]:
+    """Register the decorated derivation as a result; see `Result` for the options."""
+
+    def register(function: Callable[[], Statement]) -> Result:
+        made = Result(function, **options)
+        old = REGISTERED.get(made.key)
+        if old is not None and old.module != made.module:
+            raise ValueError(f"{made.key} is defined twice: in {old.module} and in {made.module}")
+        REGISTERED[made.key] = made
+        return made
+
+    return register
+
+
+def printed(ledger_id: str, *, quote: str, **options: Any) -> Callable[[Callable[[], Statement]], PrintedForm]:
+    """Register the decorated function as the form in which the paper prints a formula."""
+    found = entry(ledger_id)
+    severity = options.get("severity", "")
+    if severity and severity not in SEVERITIES:
+        raise ValueError(f"severity '{severity}' of {ledger_id} is not one of {', '.join(SEVERITIES)}")
+    if bool(options.get("hypothesis")) != ("under" in options):
+        raise ValueError(f"{ledger_id}: a hypothesis in words and the domain `under` that adds it go together")
+    if _squeeze(quote) not in _squeeze(found.statement):
+        raise ValueError(f"{ledger_id}: the quote is not part of the ledger's transcription")
+
+    def register(function: Callable[[], Statement]) -> PrintedForm:
+        form = PrintedForm(function, ledger_id, quote, **options)
+        PRINTED[form.key] = form
+        return form
+
+    return register
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())
+
+
+__all__ = ["GRADES", "PRINTED", "REGISTERED", "PrintedForm", "PrintedVerdict", "Result", "Step", "printed", "result"]

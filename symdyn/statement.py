@@ -1,0 +1,405 @@
+"""What a result states. Each kind reduces to primitive claims, knows its mutants and what it compiles to.
+
+A statement is a frozen value; it is decided on a domain by `symdyn.proof.check`. The kinds:
+
+    Definition, Identity, Conservation, Dynamics, Solution, Limit, Asymptotic, Inequality, Existence, Minimiser,
+    InDistribution, Experiment.
+
+Arguments that are chains of facts (invariance, "at most one zero") are an `Existence` or a `Minimiser`: words for the
+conclusion, and the facts it follows from, each of them a statement with mutants of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.gram import Flow, latex
+from symdyn.calculus.vectors import Linear
+from symdyn.domain import Domain
+from symdyn.proof.claim import LimitIs, Order, Sign, Zero
+from symdyn.proof.mutants import mutations
+
+Mutant = tuple[str, "Statement"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Base of all kinds. `on` narrows the domain of the result for this statement alone."""
+
+    def claims(self) -> list[Any]:
+        """The primitive claims that must all hold."""
+        return []
+
+    def facts(self) -> tuple[Statement, ...]:
+        """Statements this one is a chain of."""
+        return ()
+
+    def mutants(self) -> Iterator[Mutant]:
+        """Changed copies of the claim, which the same check must refute.
+
+        A changed fact of a chain stands for the chain with that fact changed.
+        """
+        return iter(())
+
+    @property
+    def value(self) -> Any:
+        """What the statement compiles to, or None."""
+        return None
+
+    @property
+    def domain(self) -> Domain | None:
+        return getattr(self, "on", None)
+
+    def latex(self) -> str:
+        raise TypeError(f"{type(self).__name__} does not print")
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        """Everything symbolic in the statement, for the checks of its vocabulary."""
+        return ()
+
+
+def difference(lhs: Any, rhs: Any) -> Any:
+    """lhs - rhs, componentwise for tuples."""
+    if isinstance(lhs, (tuple, list)):
+        return tuple(difference(a, b) for a, b in zip(lhs, rhs, strict=True))
+    return lhs - rhs
+
+
+def typeset(x: Any) -> str:
+    """LaTeX of anything the calculi know."""
+    if isinstance(x, (tuple, list)):
+        return r",\quad ".join(typeset(y) for y in x)
+    return x.latex() if hasattr(x, "latex") and not isinstance(x, sp.Basic) else latex(x)
+
+
+@dataclass(frozen=True)
+class Definition(Statement):
+    """symbol := expression. Nothing to verify but that it is well-formed on its domain, and used as defined."""
+
+    symbol: Any
+    expression: Any
+    on: Domain | None = None
+
+    @property
+    def value(self) -> Any:
+        return self.expression
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.expression,)
+
+    def latex(self) -> str:
+        name = self.symbol if isinstance(self.symbol, str) else typeset(self.symbol)
+        return f"{name} := {typeset(self.expression)}"
+
+
+@dataclass(frozen=True)
+class Identity(Statement):
+    """lhs = rhs identically. `name` is the LaTeX of what is defined or derived, if it has a symbol of its own."""
+
+    lhs: Any
+    rhs: Any
+    on: Domain | None = None
+    name: str = ""
+
+    def claims(self) -> list[Any]:
+        return [Zero(difference(self.lhs, self.rhs), "difference of the two sides")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.rhs):
+            yield label, replace(self, rhs=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.rhs
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.lhs, self.rhs)
+
+    def latex(self) -> str:
+        middle = f"{self.name} = " if self.name else ""
+        return f"{middle}{typeset(self.lhs)} = {typeset(self.rhs)}"
+
+
+@dataclass(frozen=True)
+class Conservation(Statement):
+    """d/dt quantity = 0 along the flow."""
+
+    quantity: Any
+    under: Flow = field(hash=False)
+    name: str = ""
+    on: Domain | None = None
+
+    def claims(self) -> list[Any]:
+        return [Zero(self.under.unfold(self.under.derivative(self.quantity)), "time derivative")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.quantity):
+            yield label, replace(self, quantity=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.quantity
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.quantity, *self.under.velocities.values())
+
+    def latex(self) -> str:
+        name = f"{self.name} = " if self.name else ""
+        return rf"\frac{{d}}{{dt}}\left({name}{typeset(self.quantity)}\right) = 0"
+
+
+@dataclass(frozen=True)
+class Dynamics(Statement):
+    """d/dt quantity = velocity along the flow."""
+
+    quantity: Any
+    velocity: Any
+    under: Flow = field(hash=False)
+    name: str = ""
+    on: Domain | None = None
+
+    def _residual(self) -> Any:
+        flow = self.under
+        if isinstance(self.quantity, (tuple, list)):
+            rate: Any = tuple(flow.derivative(q) for q in self.quantity)
+            pairs = zip(rate, self.velocity, strict=True)
+            return tuple(flow.unfold(r - v) for r, v in pairs)
+        return flow.unfold(flow.derivative(self.quantity) - self.velocity)
+
+    def claims(self) -> list[Any]:
+        return [Zero(self._residual(), "time derivative minus velocity")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.velocity):
+            yield label, replace(self, velocity=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.velocity
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.quantity, self.velocity, *self.under.velocities.values())
+
+    def latex(self) -> str:
+        name = self.name or typeset(self.quantity)
+        dotted = name if self.name and "dot" in self.name else rf"\frac{{d}}{{dt}}\left({name}\right)"
+        return f"{dotted} = {typeset(self.velocity)}"
+
+
+@dataclass(frozen=True)
+class Solution(Statement):
+    """Closed forms that solve an initial-value problem.
+
+    `solution` maps each unknown to its closed form in `time`, `velocity` each unknown to the right-hand side of its
+    equation (in the unknowns and the time), `initial` each unknown to its value at time zero.
+    """
+
+    solution: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
+    velocity: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
+    initial: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
+    time: sp.Symbol
+    on: Domain | None = None
+
+    def claims(self) -> list[Any]:
+        rules = dict(self.solution)
+        out: list[Any] = []
+        for unknown, closed in self.solution.items():
+            if unknown in self.velocity:
+                rate = sp.sympify(self.velocity[unknown]).xreplace(rules)
+                out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
+            out.append(Zero(closed.subs(self.time, 0) - self.initial[unknown], f"initial value of {unknown}"))
+        return out
+
+    def mutants(self) -> Iterator[Mutant]:
+        for unknown, closed in self.solution.items():
+            for label, changed in mutations(closed):
+                yield f"{unknown}: {label}", replace(self, solution={**self.solution, unknown: changed})
+        for unknown in self.solution:
+            if unknown in self.velocity:
+                faster = {**self.velocity, unknown: 2 * self.velocity[unknown]}
+                yield f"{unknown}: twice the velocity", replace(self, velocity=faster)
+
+    @property
+    def value(self) -> Any:
+        closed = tuple(self.solution.values())
+        return closed[0] if len(closed) == 1 else closed
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (*self.solution.values(), *self.velocity.values(), *self.initial.values())
+
+    def latex(self) -> str:
+        return r",\quad ".join(
+            f"{typeset(u)}({typeset(self.time)}) = {typeset(c)}" for u, c in self.solution.items()
+        )
+
+
+@dataclass(frozen=True)
+class Limit(Statement):
+    """lim expression = limit as the variable tends to a point."""
+
+    expression: Any
+    variable: sp.Symbol
+    to: sp.Expr
+    limit: Any
+    side: str = "+"
+    on: Domain | None = None
+
+    def claims(self) -> list[Any]:
+        return [LimitIs(self.expression, self.variable, sp.sympify(self.to), self.limit, self.side)]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.limit):
+            yield label, replace(self, limit=changed)
+        for label, changed in mutations(self.expression):
+            yield f"{label} under the limit", replace(self, expression=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.limit
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.expression, self.limit)
+
+    def latex(self) -> str:
+        side = "" if abs(self.to) is sp.oo else "^" + self.side
+        to = f"{typeset(self.variable)} \\to {typeset(sp.sympify(self.to))}{side}"
+        return rf"\lim_{{{to}}} \left({typeset(self.expression)}\right) = {typeset(self.limit)}"
+
+
+@dataclass(frozen=True)
+class Asymptotic(Statement):
+    """expression = leading + O(remainder) as the variable tends to a point, the other quantities held fixed."""
+
+    expression: Any
+    leading: Any
+    variable: sp.Symbol
+    to: sp.Expr
+    remainder: sp.Expr
+    side: str = "+"
+    sharp: bool = False
+    on: Domain | None = None
+
+    def claims(self) -> list[Any]:
+        gap = difference(self.expression, self.leading)
+        return [Order(gap, self.variable, sp.sympify(self.to), self.remainder, self.side, self.sharp)]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.leading):
+            yield label, replace(self, leading=changed)
+        for label, changed in mutations(self.expression):
+            yield f"{label} on the left", replace(self, expression=changed)
+        if self.sharp:
+            scale = self.variable if abs(self.to) is sp.oo else 1 / (self.variable - self.to)
+            yield "a smaller remainder", replace(self, remainder=self.remainder / scale)
+
+    @property
+    def value(self) -> Any:
+        return self.leading
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.expression, self.leading, self.remainder)
+
+    def latex(self) -> str:
+        order = rf"O\left({typeset(self.remainder)}\right)"
+        to = f"{typeset(self.variable)} \\to {typeset(sp.sympify(self.to))}"
+        return rf"{typeset(self.expression)} = {typeset(self.leading)} + {order}, \qquad {to}"
+
+
+@dataclass(frozen=True)
+class Inequality(Statement):
+    """lhs relation rhs everywhere on the domain, the relation one of >, >=, <, <=, !=."""
+
+    lhs: Any
+    relation: str
+    rhs: Any = sp.Integer(0)
+    on: Domain | None = None
+
+    def claims(self) -> list[Any]:
+        return [Sign(self.lhs - self.rhs, self.relation, "left minus right side")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        opposite = {">": "<", ">=": "<", "<": ">", "<=": ">"}
+        if self.relation in opposite:
+            yield "the opposite relation", replace(self, relation=opposite[self.relation])
+        for label, changed in mutations(self.lhs):
+            yield label, replace(self, lhs=changed)
+        for label, changed in mutations(self.rhs):
+            yield f"{label} on the right", replace(self, rhs=changed)
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return (self.lhs, self.rhs)
+
+    def latex(self) -> str:
+        relation = {">=": r"\ge", "<=": r"\le", "!=": r"\ne"}.get(self.relation, self.relation)
+        return f"{typeset(self.lhs)} {relation} {typeset(self.rhs)}"
+
+
+@dataclass(frozen=True)
+class Chain(Statement):
+    """A conclusion in words and the facts it follows from, in the order of the argument."""
+
+    conclusion: str
+    because: tuple[Statement, ...]
+    compiles: Any = None
+    formula: str = ""
+    on: Domain | None = None
+
+    def facts(self) -> tuple[Statement, ...]:
+        return self.because
+
+    def mutants(self) -> Iterator[Mutant]:
+        for i, fact in enumerate(self.because):
+            for label, changed in fact.mutants():
+                yield f"fact {i + 1}: {label}", changed
+
+    @property
+    def value(self) -> Any:
+        return self.compiles
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return tuple(e for fact in self.because for e in fact.expressions)
+
+    def latex(self) -> str:
+        words = r"\text{" + self.conclusion + "}"
+        return f"{words}: \\quad {self.formula}" if self.formula else words
+
+
+class Existence(Chain):
+    """A set, a sheet, a sign that is kept, "at most one zero": a conclusion with the facts that imply it."""
+
+
+class Minimiser(Chain):
+    """The minimiser of a strictly convex objective under linear constraints: stationarity and convexity."""
+
+
+class InDistribution(Chain):
+    """A statement about random matrices or vectors, with the facts that imply it."""
+
+
+@dataclass(frozen=True)
+class Experiment(Statement):
+    """A measured claim: the study that measures it holds the evidence."""
+
+    study: str
+    claim: str
+
+    def latex(self) -> str:
+        return r"\text{" + self.claim + "}"
+
+
+def is_vector(x: Any) -> bool:
+    return isinstance(x, Linear)
