@@ -1,0 +1,308 @@
+"""Compiled functions: a value of the theory as a function of NumPy arrays, torch tensors or exact numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from symdyn.calculus.vectors import Vector
+from symdyn.compile import arrays, printers
+from symdyn.compile.exact import evaluate_exactly
+from symdyn.compile.heads import BACKENDS
+from symdyn.compile.lower import Graph, Lowering
+from symdyn.compile.outputs import Output, output
+
+__all__ = ["Argument", "Compiled", "Condition", "build"]
+
+_RESERVED = ("check", "digits")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a compiled function: its ASCII name, the symbol or vector it stands for, its meaning.
+
+    `default` is a number, or None if the argument must be given.
+    """
+
+    name: str
+    symbol: Any
+    meaning: str = ""
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the arguments: in words ("positive"), as a SymPy Boolean, and the argument to blame."""
+
+    description: str
+    condition: Any
+    blamed: str
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What the backends share: the graph, the nodes of outputs and conditions, and the input names."""
+
+    name: str
+    graph: Graph
+    outputs: tuple[Output, ...]
+    conditions: tuple[Condition, ...]
+    tests: tuple[int, ...]
+    arguments: tuple[Any, ...]
+    is_tuple: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(argument.name for argument in self.arguments)
+
+    @property
+    def vectors(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.arguments if isinstance(a.symbol, Vector))
+
+    def source(self, backend: str) -> str:
+        nodes = [out.node for out in self.outputs]
+        return printers.source(self.graph, nodes, self.names, backend, self.name)
+
+    def test_source(self, backend: str) -> str:
+        return printers.source(self.graph, self.tests, self.names, backend, self.name)
+
+
+def build(
+    value: Any,
+    arguments: Sequence[Any],
+    backend: str = "auto",
+    *,
+    name: str,
+    domain: Sequence[Any] = (),
+    check: bool = True,
+    summary: str = "",
+) -> Compiled:
+    """Compile a value to a function of its arguments.
+
+    value: a SymPy expression, a combination of vectors (result (..., d)), a Gram or isotropic operator (...,
+    d, d), or a
+        tuple of these.
+    arguments: `Argument`s, or objects with the same four attributes, in positional order.
+    backend: "auto" (the input decides between NumPy and torch), "numpy", "torch" or "mpmath".
+    domain: `Condition`s or triples (description, SymPy Boolean, argument to blame), checked on eager calls.
+    check: whether values are checked unless a call says otherwise.
+
+    Raises UnsupportedHead (naming result and head) if something in the value cannot be computed on the
+    backend, on any of the three for "auto"; ValueError for symbols that are not arguments, duplicate or
+    reserved names.
+    """
+    if backend not in ("auto", *BACKENDS):
+        raise ValueError(f"{name}: no backend {backend!r}; choose from auto, {', '.join(BACKENDS)}")
+    arguments = tuple(arguments)
+    _check_names(name, [argument.name for argument in arguments])
+    lowering = Lowering(name, {argument.symbol: argument.name for argument in arguments})
+    like = next((a.symbol for a in arguments if isinstance(a.symbol, Vector)), None)
+    values = value if isinstance(value, tuple) else (value,)
+    outputs = tuple(output(lowering, part, like) for part in values)
+    conditions = tuple(c if isinstance(c, Condition) else Condition(*c) for c in domain)
+    for condition in conditions:
+        if condition.blamed not in [argument.name for argument in arguments]:
+            raise ValueError(f"{name}: the condition {condition.description!r} blames no argument of it")
+    tests = tuple(lowering.boolean(c.condition) for c in conditions)
+    program = _Program(name, lowering.graph, outputs, conditions, tests, arguments, isinstance(value, tuple))
+    for each in BACKENDS if backend == "auto" else (backend,):
+        program.source(each)
+    return Compiled(program, backend, check, summary)
+
+
+def _check_names(name: str, names: Sequence[str]) -> None:
+    for argument in names:
+        if not argument.isidentifier() or not argument.isascii() or argument in _RESERVED:
+            raise ValueError(f"{name}: {argument!r} cannot name an argument")
+        if names.count(argument) > 1:
+            raise ValueError(f"{name}: the argument {argument} is listed twice")
+
+
+class Compiled:
+    """A function of arrays, called by position or keyword; see `build`.
+
+    Leading axes broadcast; vectors are the last axis, matrices the last two. A tensor among the arguments
+    makes it a torch computation, otherwise NumPy; float32 stays float32. `check=False` skips the checks of
+    values: outside the domain the result is then NaN. On mpmath (`.mpmath`) arguments are numbers and
+    sequences of numbers, and `digits=` sets the precision.
+    """
+
+    def __init__(self, program: _Program, backend: str, check: bool, summary: str) -> None:
+        self._program, self._backend, self._check, self._summary = program, backend, check, summary
+        self._kernels: dict[tuple[str, str], Any] = {}
+        self.__name__ = self.__qualname__ = program.name.rpartition(".")[2]
+        self.__doc__ = _docstring(program, backend, summary)
+        self.__signature__ = _signature(program, backend)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._program.name}{self.__signature__} on {self._backend}>"
+
+    @property
+    def numpy(self) -> Compiled:
+        """The same function for NumPy only: tensors are refused."""
+        return self._on("numpy")
+
+    @property
+    def torch(self) -> Compiled:
+        """The same function for torch only: arguments become tensors (float64 unless tensors say otherwise)."""
+        return self._on("torch")
+
+    @property
+    def mpmath(self) -> Compiled:
+        """The same function on exact numbers, to any number of digits."""
+        return self._on("mpmath")
+
+    def _on(self, backend: str) -> Compiled:
+        self._program.source(backend)
+        return Compiled(self._program, backend, self._check, self._summary)
+
+    def source(self, backend: str) -> str:
+        """The generated Python source for a backend."""
+        return self._program.source(backend)
+
+    def __call__(self, *args: Any, check: bool | None = None, digits: int = 50, **kwargs: Any) -> Any:
+        values = _bind(self._program, args, kwargs)
+        check = self._check if check is None else check
+        if self._backend == "mpmath":
+            return evaluate_exactly(self._program, values, digits, check)
+        if self._backend == "torch":
+            values = _as_tensors(values)
+        if self._backend == "numpy" and any(arrays.is_tensor(value) for value in values.values()):
+            raise TypeError(
+                f"{self.__name__} was built for NumPy; convert the tensor with .numpy(force=True)"
+            )
+        return self._run(arrays.collect(**values), check)
+
+    def _run(self, collected: arrays.Collected, check: bool) -> Any:
+        backend = "numpy" if collected.xp.__name__ == "numpy" else "torch"
+        batch, dimension = _shapes(self._program, collected)
+        inputs = [collected[name] for name in self._program.names]
+        with arrays.quiet(collected.xp):
+            if check and not collected.traced:
+                self._check_values(collected, backend, batch, inputs)
+            results = self._kernel(backend, "values")(_like(collected), *inputs)
+        finished = tuple(
+            _finish(collected, result, batch + (dimension,) * out.rank)
+            for result, out in zip(results, self._program.outputs, strict=True)
+        )
+        return finished if self._program.is_tuple else finished[0]
+
+    def _kernel(self, backend: str, which: str) -> Any:
+        if (backend, which) not in self._kernels:
+            program = self._program
+            text = program.source(backend) if which == "values" else program.test_source(backend)
+            self._kernels[backend, which] = printers.array_kernel(text, backend, f"{program.name} {which}")
+        return self._kernels[backend, which]
+
+    def _check_values(
+        self, collected: arrays.Collected, backend: str, batch: Any, inputs: Sequence[Any]
+    ) -> None:
+        scalars = [name for name in self._program.names if name not in self._program.vectors]
+        arrays.require_finite(collected, *scalars, vectors=self._program.vectors)
+        if not self._program.tests:
+            return
+        holds = self._kernel(backend, "domain")(_like(collected), *[arrays.detach(array) for array in inputs])
+        for condition, good in zip(self._program.conditions, holds, strict=True):
+            shown = good if isinstance(good, bool) else collected.xp.broadcast_to(good, batch)
+            arrays.require(condition.blamed, shown, condition.description)
+
+
+def _like(collected: arrays.Collected) -> Any:
+    return next(iter(collected), None)
+
+
+def _bind(program: _Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in kwargs if name not in program.names]
+    if unknown or len(args) > len(program.names):
+        wrong = (
+            f"has no argument {', '.join(unknown)}" if unknown else f"takes {len(program.names)} arguments"
+        )
+        raise TypeError(f"{program.name} {wrong}. Its arguments:\n{_listing(program)}")
+    values = dict(zip(program.names, args, strict=False))
+    twice = [name for name in kwargs if name in values]
+    if twice:
+        raise TypeError(f"{program.name} got {', '.join(twice)} twice, by position and by keyword")
+    values.update(kwargs)
+    missing = [a.name for a in program.arguments if a.name not in values and a.default is None]
+    if missing:
+        raise TypeError(f"{program.name} needs {', '.join(missing)}. Its arguments:\n{_listing(program)}")
+    return {a.name: values.get(a.name, a.default) for a in program.arguments}
+
+
+def _as_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
+    import torch
+
+    if any(arrays.is_tensor(value) for value in values.values()):
+        return dict(values)
+    collected = arrays.collect(**values)
+    return {name: torch.as_tensor(collected[name]) for name in values}
+
+
+def _shapes(program: _Program, collected: arrays.Collected) -> tuple[tuple[int, ...], int]:
+    """The batch shape and the dimension of the vectors; ValueError where shapes do not fit."""
+    for name in program.vectors:
+        arrays.check_vector(name, collected[name])
+    lengths = {name: collected[name].shape[-1] for name in program.vectors}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"all vectors of {program.name} must have one length along the last axis; {listed}")
+    shapes = {
+        name: tuple(collected[name].shape[:-1] if name in lengths else collected[name].shape)
+        for name in program.names
+    }
+    return arrays.broadcast_shape(**shapes), next(iter(lengths.values()), 0)
+
+
+def _finish(collected: arrays.Collected, result: Any, shape: tuple[int, ...]) -> Any:
+    """The result in the dtype of the computation and with the full broadcast shape, writable."""
+    xp, dtype = collected.xp, collected.dtype
+    if xp.__name__ == "numpy":
+        array = xp.asarray(result, dtype=dtype)
+        return (array if array.shape == shape else xp.broadcast_to(array, shape).copy())[()]
+    if not hasattr(result, "shape"):
+        return xp.full(shape, result, dtype=dtype, device=_like(collected).device)
+    return result if tuple(result.shape) == shape else result.expand(shape).clone()
+
+
+def _listing(program: _Program) -> str:
+    return "\n".join(f"    {line}" for line in _argument_lines(program))
+
+
+def _argument_lines(program: _Program) -> list[str]:
+    lines = []
+    for argument in program.arguments:
+        shape = "(..., d)" if isinstance(argument.symbol, Vector) else "(...)"
+        default = "" if argument.default is None else f", default {argument.default}"
+        meaning = f": {argument.meaning}" if argument.meaning else ""
+        lines.append(f"{argument.name} {shape}{default}{meaning}")
+    return lines
+
+
+def _docstring(program: _Program, backend: str, summary: str) -> str:
+    shapes = [("(...)", "(..., d)", "(..., d, d)")[out.rank] for out in program.outputs]
+    parts = [summary or program.name, "", "Arguments:"]
+    parts += [f"    {line}" for line in _argument_lines(program)]
+    if backend == "mpmath":
+        parts.append("    digits: decimal digits of the result, default 50")
+    parts += ["", f"Returns: {', '.join(shapes)}"]
+    if program.conditions:
+        parts += ["", "Raises ValueError unless:"]
+        parts += [f"    {condition.blamed} is {condition.description}" for condition in program.conditions]
+    return "\n".join(parts)
+
+
+def _signature(program: _Program, backend: str) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters: list[inspect.Parameter] = []
+    keyword: Any = kind
+    for argument in program.arguments:
+        default = inspect.Parameter.empty if argument.default is None else argument.default
+        if argument.default is None and any(p.default is not inspect.Parameter.empty for p in parameters):
+            keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(argument.name, keyword, default=default))
+    last = {"check": None, "digits": 50} if backend == "mpmath" else {"check": None}
+    for name, value in last.items():
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value))
+    return inspect.Signature(parameters)

@@ -1,0 +1,334 @@
+"""From SymPy to a graph of elementary operations, each computed once.
+
+Lowering takes a formula apart into the operations of `symdyn.compile.heads`. Equal nodes are one node, so
+whatever occurs twice, in one output or in several, is shared. Three things happen on the way:
+
+* Numbers. A subtree without symbols becomes one constant.
+* Norms. √(c vᵀv) becomes √c ‖v‖, even powers of ‖v‖ stay vᵀv; hence gradients at v = 0 are finite, and exact
+  where
+  the formula is smooth.
+* Guards. Within a piece of a piecewise formula, an operand that could be singular off the piece is replaced
+  there by a
+  harmless constant, so that the branch not taken spoils neither value nor gradient (the double where).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+from sympy.core.relational import Relational
+from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.logic.boolalg import Boolean, BooleanFalse, BooleanTrue
+
+from symdyn.calculus.vectors import InnerProductSymbol
+from symdyn.compile.heads import HEADS, OPERATIONS, RELATIONAL, UnsupportedHead
+from symdyn.compile.named import NamedFunction, unfold
+
+Expr = Any
+Node = tuple[Any, ...]
+_COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "equal", "unequal", "dot"})
+
+
+class Graph:
+    """Nodes (operation, operand, …) in order of computation; operands are positions in `nodes`.
+
+    Leaves are ("input", name) and ("constant", number), where the number is an exact SymPy expression.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._position: dict[Node, int] = {}
+
+    def add(self, operation: str, *operands: Any) -> int:
+        if operation in _COMMUTATIVE:
+            operands = tuple(sorted(operands))
+        node = (operation, *operands)
+        if node not in self._position:
+            self._position[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._position[node]
+
+    def constant(self, value: Expr) -> int:
+        return self.add("constant", sympy.sympify(value))
+
+    def is_constant(self, position: int, value: Expr | None = None) -> bool:
+        node = self.nodes[position]
+        return node[0] == "constant" and (value is None or node[1] == value)
+
+
+class Lowering:
+    """Lowers the expressions of a function called `name`; `inputs` maps symbols and vectors to arguments."""
+
+    def __init__(self, name: str, inputs: Mapping[Any, str]) -> None:
+        self.name = name
+        self.inputs = inputs
+        self.graph = Graph()
+        self._done: dict[tuple[Expr, int | None], int] = {}
+
+    def scalar(self, expr: Expr, active: int | None = None) -> int:
+        """The node of a scalar expression; `active` is the node of the condition under which it is used."""
+        key = (expr, active)
+        if key not in self._done:
+            self._done[key] = self._lower(expr, active)
+        return self._done[key]
+
+    def vector(self, vector: Any) -> int:
+        if vector not in self.inputs:
+            raise ValueError(f"{self.name}: the vector {vector} is not among the arguments")
+        return self.graph.add("input", self.inputs[vector])
+
+    def operate(self, operation: str, *operands: int, active: int | None = None) -> int:
+        """An operation whose last operand is guarded: off `active` it is replaced by a harmless constant."""
+        harmless = OPERATIONS[operation].harmless
+        if harmless is not None and active is not None and not self.graph.is_constant(operands[-1]):
+            guarded = self.graph.add("where", active, operands[-1], self.graph.constant(int(harmless)))
+            operands = (*operands[:-1], guarded)
+        return self.graph.add(operation, *operands)
+
+    def _lower(self, expr: Expr, active: int | None) -> int:
+        if isinstance(expr, InnerProductSymbol):
+            return self.graph.add("dot", self.vector(expr.left), self.vector(expr.right))
+        if expr.is_Symbol:
+            if expr not in self.inputs:
+                raise ValueError(f"{self.name}: the symbol {expr} is not among the arguments")
+            return self.graph.add("input", self.inputs[expr])
+        if not expr.free_symbols:
+            return self._number(expr)
+        if isinstance(expr, NamedFunction):
+            return self._named(expr, active)
+        if expr.is_Add:
+            return self._sum(expr, active)
+        if expr.is_Mul:
+            return self._product(expr, active)
+        if expr.is_Pow:
+            return self._power(expr.base, expr.exp, active)
+        if isinstance(expr, sympy.Piecewise):
+            return self._pieces([(pair.cond, pair.expr) for pair in expr.args], active)
+        return self._function(expr, active)
+
+    def _number(self, expr: Expr) -> int:
+        value = unfold(expr)
+        for atom in sympy.preorder_traversal(value):
+            self._check_constant(atom)
+        if value.is_real is not True and value not in (sympy.oo, -sympy.oo):
+            decided = value.evalf(30)
+            if not (decided.is_Float or decided.is_Integer or decided.is_Rational):
+                raise UnsupportedHead(self.name, str(value), advice="It is not a real number.")
+        return self.graph.constant(value)
+
+    def _check_constant(self, atom: Expr) -> None:
+        if isinstance(atom, sympy.Float):
+            raise UnsupportedHead(self.name, f"Float {atom}", advice="Write it as a Rational.")
+        structural = isinstance(atom, (Boolean, Relational, ExprCondPair, sympy.Piecewise, sympy.Number))
+        known = structural or atom.is_NumberSymbol or atom.is_Add or atom.is_Mul or atom.is_Pow
+        if not known and atom.func not in HEADS:
+            raise UnsupportedHead(self.name, _head_name(atom))
+
+    def _sum(self, expr: Expr, active: int | None) -> int:
+        terms = list(expr.args)
+        exponential = next((term for term in terms if isinstance(term, sympy.exp)), None)
+        if exponential is not None and sympy.S.NegativeOne in terms:
+            terms = [term for term in terms if term not in (exponential, sympy.S.NegativeOne)]
+            total = self.operate("expm1", self.scalar(exponential.args[0], active), active=active)
+        else:
+            terms.sort(key=lambda term: term.could_extract_minus_sign())
+            total = self.scalar(terms.pop(0), active)
+        for term in terms:
+            if term.could_extract_minus_sign():
+                total = self.graph.add("subtract", total, self.scalar(-term, active))
+            else:
+                total = self.graph.add("add", total, self.scalar(term, active))
+        return total
+
+    def _product(self, expr: Expr, active: int | None) -> int:
+        numbers = [factor for factor in expr.args if not factor.free_symbols]
+        factors = [factor.as_base_exp() for factor in expr.args if factor.free_symbols]
+        over, under, ratios = _paired_squares(factors)
+        numerator = [self.scalar(base**exponent, active) for base, exponent in over]
+        numerator += [self._integer_power(self.scalar(ratio, active), 2) for ratio in ratios]
+        denominator = [self.scalar(base**exponent, active) for base, exponent in under]
+        coefficient = sympy.Mul(*numbers)
+        product = self._multiply(numerator) if numerator else None
+        if coefficient == -1 and product is not None:
+            product = self.graph.add("negative", product)
+        elif coefficient != 1 or product is None:
+            constant = self._number(coefficient)
+            product = constant if product is None else self.graph.add("multiply", constant, product)
+        if denominator:
+            product = self.operate("divide", product, self._multiply(denominator), active=active)
+        return product
+
+    def _multiply(self, factors: list[int]) -> int:
+        product = factors[0]
+        for factor in factors[1:]:
+            product = self.graph.add("multiply", product, factor)
+        return product
+
+    def _power(self, base: Expr, exponent: Expr, active: int | None) -> int:
+        if exponent.is_Rational and exponent.is_negative:
+            reciprocal = self.scalar(sympy.Pow(base, -exponent), active)
+            return self.operate("divide", self.graph.constant(1), reciprocal, active=active)
+        if exponent.is_Integer:
+            return self._integer_power(self.scalar(base, active), int(exponent))
+        if exponent.is_Rational and exponent.q == 2:
+            return self._integer_power(self._root(base, active), int(exponent.p))
+        if exponent.could_extract_minus_sign() and not exponent.is_number:
+            reciprocal = self.scalar(sympy.Pow(base, -exponent), active)
+            return self.operate("divide", self.graph.constant(1), reciprocal, active=active)
+        guarded = self.scalar(base, active)
+        if active is not None and not self.graph.is_constant(guarded):
+            guarded = self.graph.add("where", active, guarded, self.graph.constant(1))
+        return self.graph.add("power", guarded, self.scalar(exponent, active))
+
+    def _integer_power(self, base: int, exponent: int) -> int:
+        if exponent == 1:
+            return base
+        half = self._integer_power(base, exponent // 2)
+        square = self.graph.add("multiply", half, half)
+        return self.graph.add("multiply", square, base) if exponent % 2 else square
+
+    def _root(self, base: Expr, active: int | None) -> int:
+        """√base, with vᵀv taken out of the root as ‖v‖; of a piecewise quantity, the root of each piece."""
+        if isinstance(base, NamedFunction) and base.quantity.cells:
+            return self.choose(self.split(cells_of(base), active), self._root)
+        factors = [factor.as_base_exp() for factor in sympy.Mul.make_args(base)]
+        lengths = [(b, e) for b, e in factors if _is_square(b) and e.is_Integer and e % 2]
+        if not lengths:
+            return self.operate("sqrt", self.scalar(base, active), active=active)
+        norms = sympy.Mul(*(b**e for b, e in lengths))
+        rest = base / norms
+        root = None if rest == 1 else self.scalar(sympy.sqrt(rest), active)
+        for dot, power in lengths:
+            length = self._integer_power(self.graph.add("norm", self.vector(dot.left)), abs(int(power)))
+            if power < 0:
+                root = self.operate("divide", self._or_one(root), length, active=active)
+            else:
+                root = length if root is None else self.graph.add("multiply", root, length)
+        return self._or_one(root)
+
+    def _or_one(self, position: int | None) -> int:
+        return self.graph.constant(1) if position is None else position
+
+    def _named(self, expr: NamedFunction, active: int | None) -> int:
+        quantity = expr.quantity
+        if quantity.operation is not None:
+            operands = [self.scalar(arg, active) for arg in expr.args]
+            return self.operate(quantity.operation, *operands, active=active)
+        if not quantity.cells:
+            return self.scalar(expr.defined(), active)
+        return self._pieces(cells_of(expr), active)
+
+    def _pieces(self, pieces: list[tuple[Any, Expr]], active: int | None) -> int:
+        return self.choose(self.split(pieces, active), lambda form, mask: self.scalar(form, mask))
+
+    def split(
+        self, pieces: list[tuple[Any, Expr]], active: int | None
+    ) -> list[tuple[int | None, int | None, Expr]]:
+        """(condition, mask, form) of each piece, its mask being its condition and none before and `active`.
+
+        A condition of None means otherwise.
+        """
+        result: list[tuple[int | None, int | None, Expr]] = []
+        outside = active  # the node of: active, and none of the conditions so far
+        remaining: Any = sympy.true
+        for condition, form in pieces:
+            if isinstance(condition, BooleanFalse):
+                continue
+            if isinstance(condition, BooleanTrue) or condition == remaining:
+                result.append((None, outside, form))
+                return result
+            test = self.boolean(condition, active)
+            mask = test if outside is None else self.graph.add("and", outside, test)
+            result.append((test, mask, form))
+            negation = self.graph.add("not", test)
+            outside = negation if outside is None else self.graph.add("and", outside, negation)
+            remaining = sympy.And(remaining, sympy.Not(condition))
+        return result
+
+    def choose(self, pieces: list[tuple[int | None, int | None, Expr]], lower: Any) -> int:
+        """Nested wheres over lowered pieces; NaN where no condition holds."""
+        values: list[tuple[int | None, int]] = [(test, lower(form, mask)) for test, mask, form in pieces]
+        last_condition, value = values[-1]
+        if last_condition is not None:
+            value = self.graph.add("where", last_condition, value, self.graph.constant(sympy.nan))
+        for condition, other in reversed(values[:-1]):
+            value = other if other == value else self.graph.add("where", condition, other, value)
+        return value
+
+    def _function(self, expr: Expr, active: int | None) -> int:
+        head = HEADS.get(expr.func)
+        if head is None:
+            raise UnsupportedHead(self.name, _head_name(expr))
+        if head.rewrite is not None:
+            return self.scalar(head.rewrite(*expr.args), active)
+        if expr.func in (sympy.Max, sympy.Min):
+            operands = [self.scalar(arg, active) for arg in expr.args]
+            total = operands[0]
+            for operand in operands[1:]:
+                total = self.graph.add(str(head.via), total, operand)
+            return total
+        if len(expr.args) > 1 and expr.func is not sympy.atan2:
+            advice = "Only its principal branch, with one argument, is."
+            raise UnsupportedHead(
+                self.name, f"{_head_name(expr)} of {len(expr.args)} arguments", advice=advice
+            )
+        if isinstance(expr, sympy.log) and expr.args[0].is_Add and sympy.S.One in expr.args[0].args:
+            return self.operate("log1p", self.scalar(expr.args[0] - 1, active), active=active)
+        operands = [self.scalar(arg, active) for arg in expr.args]
+        return self.operate(str(head.via), *operands, active=active)
+
+    def boolean(self, condition: Any, active: int | None = None) -> int:
+        """The node of a Boolean: relations joined by And, Or, Not."""
+        if isinstance(condition, (BooleanTrue, BooleanFalse)):
+            return self.graph.add("truth", bool(condition))
+        if isinstance(condition, (sympy.And, sympy.Or)):
+            operation = "and" if isinstance(condition, sympy.And) else "or"
+            tests = [self.boolean(arg, active) for arg in condition.args]
+            total = tests[0]
+            for test in tests[1:]:
+                total = self.graph.add(operation, total, test)
+            return total
+        if isinstance(condition, sympy.Not):
+            return self.graph.add("not", self.boolean(condition.args[0], active))
+        if condition.func not in RELATIONAL:
+            raise UnsupportedHead(self.name, _head_name(condition))
+        operation, swap = RELATIONAL[condition.func]
+        left, right = (
+            self._side(side, other, active) for side, other in (condition.args, condition.args[::-1])
+        )
+        return self.graph.add(operation, right, left) if swap else self.graph.add(operation, left, right)
+
+    def _side(self, side: Expr, other: Expr, active: int | None) -> int:
+        """One side of a relation; vᵀv compared with 0 is ‖v‖, which does not underflow."""
+        if other == 0 and _is_square(side):
+            return self.graph.add("norm", self.vector(side.left))
+        return self.scalar(side, active)
+
+
+def cells_of(expr: NamedFunction) -> list[tuple[Any, Expr]]:
+    """(condition, stable form) for each cell of a named quantity, at its arguments."""
+    quantity = expr.quantity
+    return [(quantity.at(c.condition, expr.args), quantity.at(c.form, expr.args)) for c in quantity.cells]
+
+
+def _is_square(expr: Expr) -> bool:
+    return isinstance(expr, InnerProductSymbol) and expr.left == expr.right
+
+
+def _paired_squares(factors: list[tuple[Expr, Expr]]) -> tuple[list[Any], list[Any], list[Expr]]:
+    """Factors above and below the line, and the ratios u/v whose squares replace u²/v², which could overflow."""
+    over = [(base, e) for base, e in factors if not (e.is_Rational and e.is_negative)]
+    under = [(base, -e) for base, e in factors if e.is_Rational and e.is_negative]
+    squares = [pair for pair in over if pair[1] == 2], [pair for pair in under if pair[1] == 2]
+    ratios = []
+    for above, below in zip(*squares, strict=False):
+        over.remove(above)
+        under.remove(below)
+        ratios.append(above[0] / below[0])
+    return over, under, ratios
+
+
+def _head_name(expr: Any) -> str:
+    return str(getattr(expr.func, "__name__", type(expr).__name__))

@@ -1,0 +1,149 @@
+"""From a graph of operations to Python source and a callable, for NumPy, PyTorch and mpmath."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from symdyn.compile import aids, arrays
+from symdyn.compile.heads import OPERATIONS, UnsupportedHead
+from symdyn.compile.lower import Graph
+
+_DIGITS_OF_A_LITERAL = 30
+
+
+def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend: str, name: str) -> str:
+    """The text of `def kernel(like, inputs…)` that returns the tuple of outputs.
+
+    Every node is computed once, in a variable of its own. `like` is an array that tells dtype and device.
+    Raises UnsupportedHead if the backend lacks an operation.
+    """
+    needed = _needed(graph, outputs)
+    writer = _Writer(graph, backend, name)
+    lines = [writer.line(position) for position in sorted(needed)]
+    body = [line for line in lines if line] + [
+        f"return ({''.join(writer.operand(o) + ', ' for o in outputs)})"
+    ]
+    head = ", ".join(["like", *inputs])
+    return f"def kernel({head}):\n" + "".join(f"    {line}\n" for line in body)
+
+
+class _Writer:
+    def __init__(self, graph: Graph, backend: str, name: str) -> None:
+        self.graph, self.backend, self.name = graph, backend, name
+
+    def operand(self, position: int) -> str:
+        node = self.graph.nodes[position]
+        if node[0] == "input":
+            return str(node[1])
+        if node[0] == "truth":
+            return repr(node[1])
+        if node[0] == "constant":
+            return f"constants[{position}]" if self.backend == "mpmath" else literal(node[1])
+        return f"t{position}"
+
+    def line(self, position: int) -> str:
+        """The assignment of a node, empty for leaves."""
+        operation, *operands = self.graph.nodes[position]
+        if operation in ("input", "truth", "constant"):
+            return ""
+        row = OPERATIONS[operation]
+        template = row.template(self.backend)
+        if template is None:
+            raise UnsupportedHead(self.name, operation, self.backend)
+        texts = [
+            self._lifted(o) if self._needs_lift(operation, operands, o) else self.operand(o) for o in operands
+        ]
+        return f"t{position} = {template.format(*texts)}"
+
+    def _needs_lift(self, operation: str, operands: Sequence[int], operand: int) -> bool:
+        """Whether a constant must become an array: where it would decide the dtype, or torch insists."""
+        if self.backend == "mpmath" or not self.graph.is_constant(operand):
+            return False
+        if operation == "where":
+            return all(self.graph.is_constant(o) for o in operands[1:])
+        return self.backend == "torch" and OPERATIONS[operation].lift
+
+    def _lifted(self, operand: int) -> str:
+        if self.backend == "torch":
+            return f"xp.full((), {self.operand(operand)}, dtype=like.dtype, device=like.device)"
+        return f"like.dtype.type({self.operand(operand)})"
+
+
+def _needed(graph: Graph, outputs: Sequence[int]) -> set[int]:
+    needed: set[int] = set()
+    pending = list(outputs)
+    while pending:
+        position = pending.pop()
+        if position in needed:
+            continue
+        needed.add(position)
+        operation, *operands = graph.nodes[position]
+        if operation not in ("input", "truth", "constant"):
+            pending.extend(operands)
+    return needed
+
+
+def literal(number: Any) -> str:
+    """The nearest Python float to an exact number, as source text."""
+    value = repr(float(number.evalf(_DIGITS_OF_A_LITERAL)))
+    return f"({value})" if value.startswith("-") else value
+
+
+def array_kernel(text: str, backend: str, name: str) -> Callable[..., tuple[Any, ...]]:
+    """The function of a source text for NumPy or torch (imported here if it is not yet)."""
+    if backend == "torch":
+        import torch as xp
+    else:
+        xp = np
+    namespace = {"xp": xp, "aid": aids, "arrays": arrays, "inf": float("inf"), "nan": float("nan")}
+    return _execute(text, namespace, f"<symdyn {name} on {backend}>")
+
+
+def exact_kernel(
+    text: str, graph: Graph, digits: int, name: str
+) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """An mpmath context of the given digits and the function of a source text in it.
+
+    The context is a private one: no global precision is read or changed.
+    """
+    context = mpmath.mp.clone()
+    context.dps = digits
+    constants = {
+        position: number(context, node[1])
+        for position, node in enumerate(graph.nodes)
+        if node[0] == "constant"
+    }
+    namespace = {"mp": context, "aid": aids.Exact(context), "constants": constants}
+    return context, _execute(text, namespace, f"<symdyn {name} on mpmath>")
+
+
+def number(context: Any, value: Any) -> Any:
+    """A number in an mpmath context: exactly, or for an irrational SymPy number to the context's precision.
+
+    Accepts integers, fractions, floats, decimal strings, mpmath numbers and real SymPy numbers.
+    """
+    if isinstance(value, sympy.Rational):
+        return context.mpf(int(value.p)) / int(value.q)
+    if value is sympy.nan or value in (sympy.oo, -sympy.oo):
+        return context.mpf(float(value))
+    if isinstance(value, sympy.Expr):
+        return context.mpf(value.evalf(context.dps + 5)._to_mpmath(context.prec + 15))
+    if isinstance(value, np.generic):
+        return context.mpf(value.item())
+    if hasattr(value, "numerator") and hasattr(value, "denominator"):
+        return context.mpf(int(value.numerator)) / int(value.denominator)
+    return context.mpf(value)
+
+
+def _execute(text: str, namespace: dict[str, Any], filename: str) -> Callable[..., tuple[Any, ...]]:
+    lines = text.splitlines(keepends=True)
+    linecache.cache[filename] = (len(text), None, lines, filename)  # so that tracebacks show the source
+    exec(compile(text, filename, "exec"), namespace)
+    kernel: Callable[..., tuple[Any, ...]] = namespace["kernel"]
+    return kernel
