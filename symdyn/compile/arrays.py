@@ -226,7 +226,7 @@ def detach(x: Array) -> Array:
 
 
 def where(xp: Namespace, condition: Array, x: Any, y: Any) -> Array:
-    """x where the condition holds, else y; one of them may be a Python number, which follows the other's dtype."""
+    """x where the condition holds, else y; one may be a Python number, of the other's dtype."""
     like = x if hasattr(x, "dtype") else y
     return xp.where(condition, _like(xp, x, like), _like(xp, y, like))
 
