@@ -1,8 +1,8 @@
 r"""Breaking long formulas into lines.
 
 LaTeX is cut into tokens, each with its nesting depth. A formula that is wider than a line is broken at the
-outermost level: before each relation first, then before + and − where a line is still too long. What can not be
-broken (one tall fraction, say) stays whole, and the book scales it down.
+outermost level: before each relation first, then before + and − where a line is still too long. What
+cannot be broken (one tall fraction, say) stays whole, and the book scales it down.
 """
 
 from __future__ import annotations
@@ -10,20 +10,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 LINE = 64
 """The width of a line, in characters of ordinary size."""
 
 _TOKEN = re.compile(r"\\begin\{[a-z*]+\}|\\end\{[a-z*]+\}|\\[A-Za-z]+\*?|\\.|\s+|.", re.DOTALL)
-_RELATIONS = frozenset(
-    r"= < > \le \leq \ge \geq \ne \neq \approx \sim \simeq \equiv \to \mapsto \in \iff \implies \Leftrightarrow "
-    r"\Rightarrow \Longleftrightarrow \Longrightarrow \propto \longrightarrow \quad\text".split()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_RELATIONS = _words(
+    r"""= < > \le \leq \ge \geq \ne \neq \approx \sim \simeq \equiv \to \mapsto \in \iff \implies
+    \Leftrightarrow \Rightarrow \Longleftrightarrow \Longrightarrow \propto \longrightarrow"""
 )
-_OPENERS = frozenset(r"{ ( [ \left \lfloor \lceil \langle".split())
-_CLOSERS = frozenset(r"} ) ] \right \rfloor \rceil \rangle".split())
-_INVISIBLE = frozenset(
-    r"{ } ^ _ \left \right \, \; \! \: \displaystyle \mathrm \mathbf \mathbb \operatorname \text \dot \hat \bar "
-    r"\tilde \bigl \bigr \Bigl \Bigr \tfrac \dfrac \big \Big".split()
+_SIGNS = _words(r"+ - \pm \mp")
+_NO_OPERAND = _RELATIONS | _SIGNS | _words(r"\cdot \,")
+_OPENERS = _words(r"{ ( [ \left \lfloor \lceil \langle")
+_CLOSERS = _words(r"} ) ] \right \rfloor \rceil \rangle")
+_FUNCTIONS = _words(r"\sinh \cosh \tanh \coth \log \exp \sin \cos \tan \max \min")
+_INVISIBLE = _words(
+    r"""{ } ^ _ \left \right \, \; \! \: \displaystyle \mathrm \mathbf \mathbb \operatorname \text
+    \dot \hat \bar \tilde \bigl \bigr \Bigl \Bigr \big \Big"""
 )
 
 
@@ -70,13 +80,9 @@ def _width(texts: list[str]) -> int:
             total += max(_width(upper), _width(lower))
             continue
         if not text.isspace() and text not in _INVISIBLE:
-            total += len(text) - 1 if _is_function(text) else 1
+            total += len(text) - 1 if text in _FUNCTIONS else 1
         i += 1
     return total
-
-
-def _is_function(text: str) -> bool:
-    return text in (r"\sinh", r"\cosh", r"\tanh", r"\log", r"\exp", r"\sin", r"\cos", r"\tan", r"\coth", r"\max", r"\min")
 
 
 def _group(texts: list[str], i: int) -> tuple[list[str], int]:
@@ -102,17 +108,14 @@ def _starts(parts: list[Token], marks: frozenset[str]) -> list[int]:
             found.append(i)
             operand = False
         else:
-            operand = token.depth > 0 or token.text not in _RELATIONS | {"+", "-", r"\pm", r"\mp", r"\cdot", r"\,"}
+            operand = token.depth > 0 or token.text not in _NO_OPERAND
     return found
 
 
 def _split(parts: list[Token], marks: frozenset[str]) -> list[str]:
     cuts = [0, *_starts(parts, marks), len(parts)]
-    pieces = ("".join(token.text for token in parts[a:b]).strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    pieces = ("".join(token.text for token in parts[a:b]).strip() for a, b in pairwise(cuts))
     return [piece for piece in pieces if piece]
-
-
-_SIGNS = frozenset({"+", "-", r"\pm", r"\mp"})
 
 
 def _fill(pieces: list[str], line: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-r"""Sentences with formulas in them: `the balance $\delta$ is conserved`, for LaTeX, for KaTeX and for HTML."""
+r"""Sentences with formulas in them, `the balance $\delta$ is conserved`, for LaTeX, KaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -15,26 +15,47 @@ UNICODE = {
     "≈": r"\approx", "→": r"\to", "∞": r"\infty", "√": r"\surd", "‖": r"\|", "±": r"\pm", "∓": r"\mp",
     "−": "-", "·": r"\cdot", "×": r"\times", "∈": r"\in", "≫": r"\gg", "≪": r"\ll", "∂": r"\partial",
     "∇": r"\nabla", "∝": r"\propto", "⇔": r"\Leftrightarrow", "⇒": r"\Rightarrow", "≡": r"\equiv",
-    "⊤": r"^\top", "ᵀ": r"^\top", "²": "^2", "³": "^3", "¹": "^1", "⁰": "^0", "⁴": "^4", "₀": "_0",
-    "₁": "_1", "₂": "_2", "₃": "_3", "ⁿ": "^n", "⁻": "^-", "½": r"\tfrac12", "⟂": r"\perp", "⊥": r"\perp",
+    "½": r"\tfrac12", "⟂": r"\perp", "⊥": r"\perp",
     "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "∀": r"\forall", "∃": r"\exists",
     "∘": r"\circ", "⊙": r"\odot", "≻": r"\succ", "⪰": r"\succeq", "∩": r"\cap", "∪": r"\cup", "ℓ": r"\ell",
 }  # fmt: skip
+
+_RAISED = {
+    "⁰": "0",
+    "¹": "1",
+    "²": "2",
+    "³": "3",
+    "⁴": "4",
+    "⁵": "5",
+    "ⁿ": "n",
+    "⁻": "-",
+    "ᵀ": r"\top ",
+    "⊤": r"\top ",
+}
+_LOWERED = {"₀": "0", "₁": "1", "₂": "2", "₃": "3", "₄": "4", "ₐ": "a", "ᵢ": "i", "ₖ": "k", "ₙ": "n"}
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$",
 }  # fmt: skip
 
-_SYMBOL = re.compile("[" + "".join(UNICODE) + "]+")
+_SYMBOL = re.compile("[" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
+_PIECE = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)|(.)")
 _COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
 _ACCENT = re.compile("(.)([" + "".join(_COMBINED) + "])")
-_PRECOMPOSED = {"ȧ": r"\dot a", "ẇ": r"\dot w", "ẋ": r"\dot x", "ẏ": r"\dot y", "Ẇ": r"\dot W", "ŵ": r"\hat w"}
+_PRECOMPOSED = {
+    "ȧ": r"\dot a",
+    "ẇ": r"\dot w",
+    "ẋ": r"\dot x",
+    "ẏ": r"\dot y",
+    "Ẇ": r"\dot W",
+    "ŵ": r"\hat w",
+}
 _LETTER = re.compile("[" + "".join(_PRECOMPOSED) + "]")
 
 
 def segments(text: str) -> Iterator[tuple[bool, str]]:
-    r"""(is a formula, text) for each piece of a sentence. Symbols outside `$…$` become formulas of their own."""
+    r"""(is a formula, text) for each piece of a sentence. Symbols outside `$…$` become formulas."""
     for i, piece in enumerate(text.split("$")):
         if i % 2:
             yield True, in_mathematics(piece)
@@ -53,7 +74,7 @@ def _symbols(text: str) -> Iterator[tuple[bool, str]]:
         for match in _SYMBOL.finditer(piece):
             if match.start() > end:
                 yield False, piece[end : match.start()]
-            yield True, " ".join(map(_command, match.group()))
+            yield True, _commands(match.group())
             end = match.end()
         if end < len(piece):
             yield False, piece[end:]
@@ -63,9 +84,22 @@ def _command(character: str) -> str:
     return UNICODE.get(character, character)
 
 
+def _commands(run: str) -> str:
+    """A run of symbols as commands, a run of raised or lowered ones as one exponent or index."""
+    pieces = []
+    for raised, lowered, other in _PIECE.findall(run):
+        if raised:
+            pieces.append("^{" + "".join(map(_RAISED.__getitem__, raised)).strip() + "}")
+        elif lowered:
+            pieces.append("_{" + "".join(map(_LOWERED.__getitem__, lowered)) + "}")
+        else:
+            pieces.append(_command(other))
+    return " ".join(pieces)
+
+
 def in_mathematics(tex: str) -> str:
     """A formula with its Unicode symbols replaced by commands."""
-    return _SYMBOL.sub(lambda m: " ".join(map(_command, m.group())) + " ", tex)
+    return _SYMBOL.sub(lambda m: _commands(m.group()) + " ", tex)
 
 
 def escape(text: str) -> str:
@@ -89,7 +123,7 @@ def html_text(text: str) -> str:
 
 
 def mathml(tex: str, block: bool = False) -> str:
-    """MathML of a formula, which every current browser sets by itself, with the LaTeX as its alternative text."""
+    """MathML of a formula, which current browsers set by themselves; the LaTeX is its alternative text."""
     from latex2mathml.converter import convert
 
     markup: str = convert(tex, display="block" if block else "inline")

@@ -9,9 +9,9 @@ import pytest
 from symdyn.render.layout import aligned, display, lines, width
 
 LONG = (
-    r"\dot{\mu} = \left(a + b\right) \frac{\kappa + \delta}{2} + \sqrt{\delta^{2} + 4 \eta_{a} \eta_{w} \mu^{2}} - "
-    r"\frac{1}{1 + \cosh{\left(\kappa t \right)} + \sinh{\left(\kappa t \right)}} + \left(\alpha - \beta - \gamma\right) "
-    r"\left(\phi \|\beta_*\| - \mu\right) = M r"
+    r"\dot{\mu} = \left(a + b\right) \frac{\kappa + \delta}{2} + \sqrt{\delta^{2} + 4 \mu^{2}} "
+    r"- \frac{1}{1 + \cosh{\left(\kappa t \right)} + \sinh{\left(\kappa t \right)}} "
+    r"+ \left(\alpha - \beta - \gamma\right) \left(\phi \|\beta_*\| - \mu\right) = M r"
 )
 
 
@@ -47,7 +47,10 @@ def test_a_leading_sign_or_a_sign_after_a_relation_is_no_place_to_break() -> Non
 
 
 def test_relations_are_aligned() -> None:
-    assert aligned(["a = b", "= c", "+ d"]) == "\\begin{aligned}\na &= b \\\\\n&= c \\\\\n&\\quad + d\n\\end{aligned}"
+    assert (
+        aligned(["a = b", "= c", "+ d"])
+        == "\\begin{aligned}\na &= b \\\\\n&= c \\\\\n&\\quad + d\n\\end{aligned}"
+    )
 
 
 @pytest.mark.parametrize(

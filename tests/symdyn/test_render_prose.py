@@ -9,7 +9,13 @@ SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
 
 
 def test_latex_escapes_words_and_keeps_formulas() -> None:
-    assert prose.latex(SENTENCE) == r"If $\delta<0$ then $\| \beta \| ^2$ grows by 5 \% \& $\dot{\delta}$ = 0."
+    assert (
+        prose.latex(SENTENCE) == r"If $\delta<0$ then $\| \beta \| ^{2}$ grows by 5 \% \& $\dot{\delta}$ = 0."
+    )
+
+
+def test_raised_and_lowered_symbols_become_one_exponent_or_index() -> None:
+    assert prose.latex("M⁻¹ of βᵀ and δ₁₂") == r"M$^{-1}$ of $\beta ^{\top}$ and $\delta _{12}$"
 
 
 def test_katex_wraps_the_words() -> None:

@@ -1,0 +1,312 @@
+"""The command line: `symdyn list · show · verify · audit · errata · book · cite · study`.
+
+Tables and JSON go to stdout, progress and errors to stderr. Exit status: 0 fine, 1 a check failed, 2 the
+request was wrong (an unknown key, an unwritable folder). Whatever is heavy is imported by the command that
+needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
+from symdyn.registry import IndexEntry, index
+
+if TYPE_CHECKING:
+    from symdyn.auditing import AuditEntry
+    from symdyn.result import Result
+
+CHECK_FAILED = 1
+WRONG_REQUEST = 2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="The theory of learning dynamics: derived, verified, typeset, compiled, confronted with networks.",
+)
+study_app = typer.Typer(no_args_is_help=True, help="Experiments that confront the theory with networks.")
+app.add_typer(study_app, name="study")
+
+Key = Annotated[str, typer.Argument(help="A key (single_neuron.potential) or a ledger id.")]
+Keys = Annotated[list[str], typer.Argument(help="Keys or ledger ids.")]
+Topic = Annotated[str | None, typer.Option(help="Only this topic, e.g. single_neuron.")]
+Paper = Annotated[str | None, typer.Option(help="Only this paper, e.g. kunin2024.")]
+Full = Annotated[bool, typer.Option("--full", help="Also run the studies anew and store their evidence.")]
+Scale = Annotated[str, typer.Option(help="smoke (seconds), laptop (minutes) or paper (as published).")]
+Store = Annotated[bool, typer.Option("--evidence", help="Store the measurements for the audit.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+
+
+def main() -> None:
+    """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
+    try:
+        app()
+    except RequestError as error:
+        failed(str(error))
+        sys.exit(WRONG_REQUEST)
+
+
+@app.command("list")
+def list_results(topic: Topic = None, as_json: Json = False) -> None:
+    """What there is: every result with its key, its title and the ledger entries it settles."""
+    entries = _results_of(topic)
+    if as_json:
+        fields = ("key", "topic", "title", "ledger", "module")
+        print_json([{name: getattr(e, name) for name in fields} for e in entries])
+        return
+    rows = [(e.key, e.title, "\n".join(e.ledger) or "own result") for e in entries]
+    table(f"{len(rows)} results", ("key", "title", "ledger"), rows)
+
+
+@app.command()
+def show(
+    key: Key,
+    steps: Annotated[bool, typer.Option("--steps", help="The derivation, line by line.")] = False,
+    as_json: Json = False,
+) -> None:
+    """One result: its statement, where it comes from, what it assumes, how to call it."""
+    results = [_load(name) for name in _resolve([key])]
+    described = [_description(result) for result in results]
+    if as_json:
+        print_json(described[0] if len(described) == 1 else described)
+        return
+    for result, description in zip(results, described, strict=True):
+        _print_description(result, description, steps)
+
+
+@app.command()
+def verify(
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys or ledger ids; all results if none.")] = None,
+    full: Full = False,
+    as_json: Json = False,
+) -> None:
+    """Verify results anew, each with its mutants; nothing is taken from the cache."""
+    from symdyn.auditing import verify_all
+
+    wanted = _resolve(keys) if keys else [e.key for e in index()]
+    jobs = [e for e in index() if e.key in wanted]
+    with progress_bar("verifying") as advance:
+        verdicts = verify_all(jobs, advance, use_cache=False)
+    ordered = [(job, verdicts[job.key]) for job in jobs]
+    if as_json:
+        print_json([{"key": job.key, **verdict.as_json()} for job, verdict in ordered])
+    else:
+        rows = [
+            (job.key, verdict.outcome, verdict.grade, f"{verdict.seconds:.2f}", "; ".join(_evidence(verdict)))
+            for job, verdict in ordered
+        ]
+        table(f"{len(rows)} results", ("key", "verdict", "grade", "seconds", "evidence"), rows)
+    if full:
+        ids = {ledger_id for job in jobs for ledger_id in job.ledger} | set(keys or ())
+        for entry in _studies().values():
+            if not keys or entry.key in ids:
+                _run_study(entry.key, "paper", "cpu", None, evidence=True)
+    if any(not verdict.holds for _, verdict in ordered):
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
+    """Decide every entry of the ledger: its status, how it is known, and by which results."""
+    entries = _audited(paper, topic)
+    if as_json:
+        print_json([e.as_json() for e in entries])
+    else:
+        rows = [(e.id, e.status, e.grade, "\n".join(e.results), f"{e.seconds:.2f}") for e in entries]
+        table("audit", ("entry", "status", "grade", "results", "seconds"), rows)
+        count = Counter(e.status for e in entries)
+        plain(f"{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common()))
+    failures = [failure for e in entries for failure in e.failures]
+    for failure in dict.fromkeys(failures):
+        failed(failure)
+    if failures:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def errata(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
+    """The printed forms that are refuted: the counterexample and the corrected form of each."""
+    entries = [e for e in _audited(paper, topic) if e.status == "erratum"]
+    if as_json:
+        print_json([e.as_json() for e in entries])
+        return
+    plain(f"{len(entries)} errata")
+    for e in entries:
+        say(f"{e.id} ({e.severity})")
+        for name in ("printed", "counterexample", "corrected"):
+            plain(f"  {name + ':':<16}{' '.join(getattr(e, name).split())}")
+
+
+@app.command()
+def book(out: Annotated[Path, typer.Option("-o", "--out", help="The folder of the book.")]) -> None:
+    """Write the book of results: LaTeX and HTML always, PDF where pdflatex is found."""
+    from symdyn.render.book import write_book
+
+    with writable(out), progress_bar("writing") as advance:
+        written = write_book(out, advance)
+    for path in written.files:
+        plain(str(path))
+    plain(written.pdf_notice)
+    if written.pdf_failed:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def cite(keys: Keys) -> None:
+    """BibTeX of the papers behind some results, with the places in them."""
+    from symdyn.citation import cite as records
+
+    plain(records(*(_load(name) for name in _resolve(keys))))
+
+
+@study_app.command("list")
+def list_studies(as_json: Json = False) -> None:
+    """The studies there are."""
+    entries = _studies().values()
+    if as_json:
+        print_json([{"key": e.key, "title": e.title, "module": e.module} for e in entries])
+        return
+    table(f"{len(entries)} studies", ("key", "title"), [(e.key, e.title) for e in entries])
+
+
+@study_app.command("run")
+def run_study(
+    key: Annotated[str, typer.Argument(help="The key of a study: the ledger id of what it reproduces.")],
+    scale: Scale = "laptop",
+    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+    out: Annotated[Path | None, typer.Option(help="The folder of figure, data and claims.")] = None,
+    evidence: Store = False,
+) -> None:
+    """Run a study, or the rest of one that was interrupted; leave figure, data and claims in one folder."""
+    if key not in _studies():
+        raise RequestError(f"unknown study '{key}'. {near(key, _studies())}")
+    _run_study(key, scale, device, out, evidence=evidence)
+
+
+def _results_of(topic: str | None) -> list[IndexEntry]:
+    entries = [e for e in index() if topic in (None, e.topic)]
+    if not entries:
+        raise RequestError(f"unknown topic '{topic}'. {near(topic or '', {e.topic for e in index()})}")
+    return entries
+
+
+def _resolve(names: list[str]) -> list[str]:
+    """The keys of results that some keys or ledger ids name; an unknown one is refused, with near ones."""
+    keys: dict[str, None] = {}
+    for name in names:
+        found = [e.key for e in index() if name == e.key or name in e.ledger]
+        if not found:
+            raise RequestError(_unknown(name))
+        keys.update(dict.fromkeys(found))
+    return list(keys)
+
+
+def _unknown(name: str) -> str:
+    from symdyn.paper import ledger
+
+    if name in ledger():
+        return f"no result settles '{name}' yet: it is open. `symdyn audit` shows what is decided."
+    known = [e.key for e in index()] + [ledger_id for e in index() for ledger_id in e.ledger]
+    return f"unknown key or ledger id '{name}'. {near(name, known)}"
+
+
+def _load(key: str) -> Result:
+    from symdyn.registry import load
+
+    return load(key)
+
+
+def _evidence(verdict: Any) -> list[str]:
+    survivors = [f"surviving mutant: {mutant}" for mutant in verdict.survivors]
+    return [verdict.evidence, *([f"at {verdict.witness}"] if verdict.witness else []), *survivors]
+
+
+def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
+    from symdyn.auditing import audit as decide
+    from symdyn.paper import PAPERS, ledger
+
+    if paper is not None and paper not in PAPERS:
+        raise RequestError(f"unknown paper '{paper}'. {near(paper, PAPERS)}")
+    topics = {e.topic for e in ledger(paper).values()}
+    if topic is not None and topic not in topics:
+        raise RequestError(f"unknown topic '{topic}'. {near(topic, topics)}")
+    with progress_bar("auditing") as advance:
+        return decide(paper, topic, advance)
+
+
+def _description(result: Result) -> dict[str, Any]:
+    """What `show` tells of a result, as JSON."""
+    return {
+        "key": result.key,
+        "title": result.title,
+        "papers": [paper.key for paper in result.papers],
+        "ledger": list(result.ledger),
+        "places": [e.where for e in result.entries],
+        "kind": type(result.statement).__name__,
+        "latex": result.latex(),
+        "assumptions": list(result.assumptions),
+        "uses": list(result.uses),
+        "arguments": [{"name": a.name, "meaning": a.meaning} for a in _arguments(result)],
+        "steps": [{"reason": step.reason, "latex": step.latex} for step in result.steps],
+    }
+
+
+def _arguments(result: Result) -> tuple[Any, ...]:
+    return () if result.value is None else result.arguments
+
+
+def _print_description(result: Result, description: dict[str, Any], steps: bool) -> None:
+    say(f"{result.title}  ({result.key}, {description['kind']})")
+    for e in result.entries:
+        plain(f"  {e.paper.key}, {e.where}  [{e.id}]")
+    plain("\n" + description["latex"] + "\n")
+    for name in ("assumptions", "uses"):
+        if description[name]:
+            plain(f"{name}: " + "; ".join(description[name]))
+    if description["arguments"]:
+        call = ", ".join(a["name"] for a in description["arguments"])
+        plain(f"call: {result.name}({call})")
+        for argument in description["arguments"]:
+            plain(f"  {argument['name']:<10} {argument['meaning']}")
+    if steps:
+        for number, step in enumerate(description["steps"], start=1):
+            say(f"\n{number}. {step['reason']}")
+            plain(step["latex"])
+
+
+def _studies() -> dict[str, Any]:
+    return dict(_runner("index")())
+
+
+def _runner(name: str) -> Any:
+    """What the package of studies offers to the command line: its index, its runner, its kind of error."""
+    found = entry_points(group="symdyn.runner", name=name)
+    if not found:
+        raise RequestError("no package of studies is installed: pip install 'symdyn-learning[numerics]'")
+    return next(iter(found)).load()
+
+
+def _answer(holds: bool) -> str:
+    return "holds" if holds else "does not hold"
+
+
+def _run_study(key: str, scale: str, device: str, out: Path | None, *, evidence: bool) -> None:
+    try:
+        run = _runner("run")(key, scale, device, out, evidence=evidence)
+    except _runner("error") as error:
+        raise RequestError(str(error)) from error
+    rows = [
+        (c.name, _answer(c.holds), f"{c.estimate:.4g}", f"{c.relation} {c.threshold}", c.about)
+        for c in run.claims
+    ]
+    table(f"claims of {key}", ("claim", "result", "measured", "wanted", "about"), rows)
+    plain(f"figure, data and claims: {run.folder}")
+    if run.evidence is not None:
+        plain(f"evidence: {run.evidence}")

@@ -1,0 +1,122 @@
+r"""The book in LaTeX, for pdflatex with nothing beyond the recommended packages."""
+
+from __future__ import annotations
+
+from symdyn.render import prose
+from symdyn.render.chapters import BADGES, Chapter, Derived, Formula, Section
+from symdyn.render.layout import display
+
+PREAMBLE = r"""\documentclass[10pt,a4paper,openany]{book}
+\usepackage[T1]{fontenc}
+\usepackage[margin=25mm]{geometry}
+\usepackage{amsmath,amssymb}
+\usepackage{graphicx,xcolor}
+\usepackage{fancyhdr}
+\usepackage[hidelinks]{hyperref}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{4pt plus 1pt}
+\setcounter{tocdepth}{1}
+\allowdisplaybreaks
+\pagestyle{fancy}
+\fancyhf{}
+\fancyhead[L]{\small\nouppercase{\leftmark}}
+\fancyhead[R]{\small\thepage}
+\definecolor{holds}{HTML}{1B7837}
+\definecolor{conditional}{HTML}{B35806}
+\definecolor{erratum}{HTML}{B2182B}
+\definecolor{extraction}{HTML}{6A51A3}
+\definecolor{open}{HTML}{636363}
+\newcommand{\badge}[2]{{\small\bfseries\textcolor{#1}{#2}}}
+\newcommand{\code}[1]{{\small\ttfamily #1}}
+% A formula in display size, scaled down only where it is wider than the text.
+\newsavebox{\formulabox}
+\newcommand{\formula}[1]{\savebox{\formulabox}{$\displaystyle #1$}%
+  \ifdim\wd\formulabox>\linewidth\[\resizebox{\linewidth}{!}{\usebox{\formulabox}}\]%
+  \else\[\usebox{\formulabox}\]\fi}
+"""
+
+FRONT = r"""\title{symdyn\\[1ex]\large The theory of learning dynamics, derived and verified}
+\author{}
+\date{}
+"""
+
+
+def latex_book(chapters: tuple[Chapter, ...]) -> str:
+    """The whole document."""
+    body = "\n".join(_chapter(chapter) for chapter in chapters)
+    return (
+        f"{PREAMBLE}{FRONT}\\begin{{document}}\n\\maketitle\n\\tableofcontents\n{body}\n\\end{{document}}\n"
+    )
+
+
+def _chapter(chapter: Chapter) -> str:
+    counted = ", ".join(f"{n} {BADGES[status]}" for status, n in chapter.count.items())
+    parts = [
+        rf"\chapter{{{prose.escape(chapter.title)}}}",
+        f"{len(chapter.sections)} entries of the ledger: {counted}. Source: "
+        rf"\emph{{{prose.escape(chapter.paper.title)}}} ({chapter.paper.year}).",
+        *(_section(section) for section in chapter.sections),
+        r"\section{Derivations}",
+        *(_derived(derived) for derived in chapter.derived),
+    ]
+    return "\n\n".join(parts)
+
+
+def _section(section: Section) -> str:
+    e, audited = section.entry, section.audit
+    parts = [
+        rf"\section{{{prose.escape(e.title.capitalize())}}}",
+        _breakable(e.id) + r"\hfill " + rf"\badge{{{audited.status}}}{{{_badge(section)}}}\\"
+        rf"{{\small {prose.latex(e.where)}}}",
+        prose.latex(e.statement),
+    ]
+    if e.assumptions:
+        parts.append(r"\emph{Assumes:} " + "; ".join(map(prose.latex, e.assumptions)) + ".")
+    if audited.hypothesis:
+        parts.append(r"\emph{Hypothesis:} " + prose.latex(audited.hypothesis))
+    if audited.status in ("erratum", "conditional"):
+        for form in section.printed:
+            parts.append(r"\emph{As printed:} " + _formula(form))
+    if audited.counterexample:
+        parts.append(r"\emph{Counterexample:} " + _plain(audited.counterexample))
+    label = "Corrected" if audited.status == "erratum" else "Shown"
+    for key, form in section.results:
+        parts.append(rf"\emph{{{label}}} by {_reference(key)}: {_formula(form)}")
+    return "\n\n".join(parts)
+
+
+def _badge(section: Section) -> str:
+    audited = section.audit
+    words = [BADGES[audited.status], audited.severity, audited.grade]
+    return prose.escape(", ".join(word for word in words if word))
+
+
+def _derived(derived: Derived) -> str:
+    parts = [
+        rf"\subsection*{{{prose.latex(derived.title)}}}\label{{{derived.key}}}",
+        _breakable(derived.key),
+        _formula(derived.formula),
+    ]
+    parts += [f"{prose.latex(step.reason)}:\n\\formula{{{step.latex}}}" for step in derived.steps]
+    return "\n\n".join(parts)
+
+
+def _reference(key: str) -> str:
+    return rf"\hyperref[{key}]{{{_breakable(key)}}} (p.~\pageref{{{key}}})"
+
+
+def _formula(form: Formula) -> str:
+    tex = f"\\formula{{{display(prose.in_mathematics(form.latex))}}}" if form.latex else ""
+    return f"{prose.latex(form.words)} {tex}".strip()
+
+
+def _breakable(name: str) -> str:
+    r"""A key or id, which may be broken after its dots, hyphens and underscores."""
+    marked = prose.escape(name)
+    for mark in (".", "-", r"\_"):
+        marked = marked.replace(mark, mark + r"\allowbreak{}")
+    return rf"\code{{{marked}}}"
+
+
+def _plain(text: str) -> str:
+    return prose.latex(text).replace(",", r",\allowbreak{}").replace("/", r"/\allowbreak{}")

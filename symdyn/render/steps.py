@@ -1,0 +1,233 @@
+"""The derivation of a statement, line by line: what is given, what the calculus makes of it, what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from symdyn.calculus.gram import Combination, Flow, GramOperator
+from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.vectors import Dot, Linear, Vector
+from symdyn.compile.named import NamedFunction
+from symdyn.render import prose
+from symdyn.render.latex import statement_latex
+from symdyn.render.layout import display
+from symdyn.statement import (
+    Asymptotic,
+    Chain,
+    Conservation,
+    Definition,
+    Dynamics,
+    Experiment,
+    Identity,
+    Inequality,
+    Limit,
+    Solution,
+    Statement,
+    difference,
+    typeset,
+)
+
+if TYPE_CHECKING:
+    from symdyn.result import Step
+
+Line = tuple[str, str]
+"""A reason in words and a formula."""
+
+
+def steps(statement: Statement) -> tuple[Step, ...]:
+    """The derivation of a statement, each step a reason and a formula that KaTeX and LaTeX set."""
+    from symdyn.result import Step
+
+    return tuple(Step(reason, display(prose.in_mathematics(tex))) for reason, tex in _lines(statement))
+
+
+def _lines(statement: Statement) -> Iterator[Line]:
+    yield from _named(statement)
+    match statement:
+        case Definition():
+            yield "Definition", statement.latex()
+        case Conservation():
+            yield "The quantity", typeset(statement.quantity)
+            yield from _along(statement.under, statement.quantity)
+            yield "Hence nothing changes along the flow", statement.latex()
+        case Dynamics():
+            yield from _dynamics(statement)
+        case Identity():
+            yield "Both sides", statement.latex()
+            yield from _vanishing("Left minus right side", difference(statement.lhs, statement.rhs))
+        case Solution():
+            yield from _solution(statement)
+        case Limit() | Asymptotic():
+            yield from _limit(statement)
+        case Inequality():
+            yield "The claim", statement.latex()
+            yield (
+                "Its sign decides",
+                f"{typeset(sp.factor(statement.lhs - statement.rhs))} {_sign(statement.relation)} 0",
+            )
+        case Chain():
+            for number, fact in enumerate(statement.because, start=1):
+                for reason, tex in _lines(fact):
+                    yield f"Fact {number}: {reason[0].lower()}{reason[1:]}", tex
+            yield "Therefore", statement_latex(statement)
+        case Experiment():
+            yield f"Measured by the study {statement.study}", prose.katex(statement.claim)
+        case _:
+            yield "The statement", statement.latex()
+
+
+def _sign(relation: str) -> str:
+    return {">=": r"\ge", "<=": r"\le", "!=": r"\ne"}.get(relation, relation)
+
+
+def _scalars(x: Any) -> Iterator[sp.Expr]:
+    """The scalar expressions that a value is made of."""
+    match x:
+        case tuple() | list():
+            for y in x:
+                yield from _scalars(y)
+        case Linear():
+            yield from x.terms.values()
+        case GramOperator():
+            yield from (x.identity, *x.outer.values())
+        case Isotropic():
+            yield from (x.f, x.h)
+        case sp.Basic():
+            yield x
+
+
+def _named(statement: Statement) -> Iterator[Line]:
+    """The definitions of the named quantities that occur, each of them once."""
+    seen: dict[Any, None] = {}
+    waiting = [e for x in statement.expressions for e in _scalars(x)]
+    while waiting:
+        found = [
+            q for q in sp.preorder_traversal(waiting.pop(0)) if isinstance(q, NamedFunction) and q not in seen
+        ]
+        seen.update(dict.fromkeys(found))
+        waiting.extend(q.defined() for q in found)
+    for quantity in seen:
+        yield "With", f"{typeset(quantity)} = {typeset(quantity.defined())}"
+
+
+def _dot(x: Any) -> str:
+    return rf"\dot{{{typeset(x)}}}"
+
+
+def _moving(flow: Flow, x: Any) -> list[Any]:
+    """The symbols and vectors of x that have a velocity or a relation."""
+    found: dict[Any, None] = {}
+    if isinstance(x, (Linear, GramOperator)):
+        keys = x.terms if isinstance(x, Linear) else [v for pair in x.outer for v in pair]
+        found.update(dict.fromkeys(keys))
+    for expression in _scalars(x):
+        for symbol in sorted(expression.free_symbols, key=str):
+            found.update(dict.fromkeys([symbol.left, symbol.right] if isinstance(symbol, Dot) else [symbol]))
+    return [y for y in found if y in flow.velocities or y in flow.relations]
+
+
+def _along(flow: Flow, quantity: Any) -> Iterator[Line]:
+    """The velocities that enter, and the chain rule."""
+    waiting = _moving(flow, quantity)
+    known: dict[Any, None] = {}
+    while waiting:
+        x = waiting.pop(0)
+        if x in known:
+            continue
+        known[x] = None
+        if x in flow.relations:
+            yield "Abbreviation", f"{typeset(x)} = {typeset(flow.relations[x])}"
+            waiting.extend(_moving(flow, flow.relations[x]))
+        else:
+            yield "Along the flow", f"{_dot(x)} = {typeset(flow.velocities[x])}"
+    for x in flow.relations:
+        if isinstance(x, Dot):
+            yield "Abbreviation", f"{typeset(x)} = {typeset(flow.relations[x])}"
+    if isinstance(quantity, sp.Expr):
+        yield from _chain_rule(flow, quantity)
+
+
+def _chain_rule(flow: Flow, quantity: sp.Expr) -> Iterator[Line]:
+    pieces = []
+    for symbol in sorted(quantity.free_symbols, key=str):
+        rate = flow.derivative(symbol)
+        if rate != 0:
+            pieces.append(rf"\left({typeset(sp.diff(quantity, symbol))}\right) \left({typeset(rate)}\right)")
+    if pieces:
+        yield "By the chain rule", rf"\frac{{d}}{{dt}}\left({typeset(quantity)}\right) = {' + '.join(pieces)}"
+
+
+def _dynamics(statement: Dynamics) -> Iterator[Line]:
+    flow = statement.under
+    pairs = (
+        zip(statement.quantity, statement.velocity, strict=True)
+        if isinstance(statement.quantity, (tuple, list))
+        else [(statement.quantity, statement.velocity)]
+    )
+    for quantity, velocity in pairs:
+        yield from _along(flow, quantity)
+        yield from _vanishing(
+            "The rate minus the velocity", flow.unfold(flow.derivative(quantity) - velocity)
+        )
+    yield "Hence", statement.latex()
+
+
+def _vanishing(label: str, gap: Any) -> Iterator[Line]:
+    """The residual, coefficient by coefficient, that the normal form shows to be zero."""
+    if isinstance(gap, (tuple, list)):
+        for part in gap:
+            yield from _vanishing(label, part)
+    elif isinstance(gap, (Combination, GramOperator)) and gap:
+        named: dict[Any, Any] = (
+            dict(gap.terms) if isinstance(gap, Combination) else {"I": gap.identity} | dict(gap.outer)
+        )
+        for key, coefficient in named.items():
+            if coefficient != 0:
+                yield f"{label}: coefficient of ${_label(key)}$", f"{typeset(coefficient)} = 0"
+    elif isinstance(gap, Isotropic):
+        yield f"{label}: coefficient of $I$", f"{typeset(gap.f)} = 0"
+        yield rf"{label}: coefficient of $\hat\beta \hat\beta^\top$", f"{typeset(gap.h)} = 0"
+    else:
+        yield label, f"{typeset(gap)} = 0"
+
+
+def _label(key: Any) -> str:
+    if isinstance(key, Vector):
+        return key.latex()
+    if key == "I":
+        return "I"
+    return rf"{key[0].latex()} {key[1].latex()}^\top"
+
+
+def _solution(statement: Solution) -> Iterator[Line]:
+    time = typeset(statement.time)
+    for unknown, velocity in statement.velocity.items():
+        start = typeset(statement.initial[unknown])
+        yield (
+            "To be solved",
+            rf"{_dot(unknown)} = {typeset(velocity)}, \qquad {typeset(unknown)}(0) = {start}",
+        )
+    for unknown, closed in statement.solution.items():
+        yield "Solution", f"{typeset(unknown)}({time}) = {typeset(closed)}"
+        if unknown in statement.velocity:
+            yield "Its derivative", f"{_dot(unknown)} = {typeset(sp.diff(closed, statement.time))}"
+    for unknown, closed in statement.solution.items():
+        start = closed.subs(statement.time, 0)
+        yield (
+            "At time zero",
+            f"{typeset(unknown)}(0) = {typeset(start)} = {typeset(statement.initial[unknown])}",
+        )
+
+
+def _limit(statement: Limit | Asymptotic) -> Iterator[Line]:
+    if isinstance(statement, Asymptotic):
+        yield "The claim, all else held fixed", statement.latex()
+        gap = difference(statement.expression, statement.leading)
+        scale = typeset(statement.remainder)
+        yield "Its remainder, bounded by a multiple of the order", rf"{typeset(gap)} = O\left({scale}\right)"
+    else:
+        yield "The expression", typeset(statement.expression)
+        yield "Its exact limit, all else held fixed", statement.latex()
