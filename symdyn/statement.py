@@ -100,12 +100,16 @@ class Definition(Statement):
 
 @dataclass(frozen=True)
 class Identity(Statement):
-    """lhs = rhs identically. `name` is the LaTeX of what is defined or derived, if it has a symbol of its own."""
+    """lhs = rhs identically. `name` is the LaTeX of what is defined or derived, if it has a symbol of its own.
+
+    It compiles to the right-hand side, or to `compiles` where that is the same thing in other variables.
+    """
 
     lhs: Any
     rhs: Any
     on: Domain | None = None
     name: str = ""
+    compiles: Any = None
 
     def claims(self) -> list[Any]:
         return [Zero(difference(self.lhs, self.rhs), "difference of the two sides")]
@@ -116,7 +120,7 @@ class Identity(Statement):
 
     @property
     def value(self) -> Any:
-        return self.rhs
+        return self.rhs if self.compiles is None else self.compiles
 
     @property
     def expressions(self) -> tuple[Any, ...]:

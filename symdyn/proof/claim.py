@@ -16,6 +16,8 @@ import sympy as sp
 
 from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.vectors import Linear
+from symdyn.compile.named import NamedFunction, unfold
 from symdyn.domain import Cell, Domain, Point
 from symdyn.proof.numbers import certified_sign, enclosure, residual_size
 from symdyn.proof.tower import Tower, Undecided
@@ -32,19 +34,24 @@ class Finding:
     witness: Witness | None = None
 
 
+def plain(expr: sp.Expr) -> sp.Expr:
+    """The expression with named quantities replaced by their definitions."""
+    return unfold(expr) if expr.has(NamedFunction) else expr
+
+
 def components(x: Any) -> list[sp.Expr]:
     """The scalar coefficients whose vanishing makes x vanish, in every dimension."""
     if isinstance(x, (list, tuple)):
         return [c for y in x for c in components(y)]
     if isinstance(x, Combination):
-        return list(x.terms.values())
+        return [plain(c) for c in x.terms.values()]
     if isinstance(x, GramOperator):
-        return [x.identity, *x.outer.values()]
+        return [plain(c) for c in (x.identity, *x.outer.values())]
     if isinstance(x, Isotropic):
-        return [x.f, x.h]
+        return [plain(x.f), plain(x.h)]
     if hasattr(x, "components"):
         return list(x.components())
-    return [sp.sympify(x)]
+    return [plain(sp.sympify(x))]
 
 
 def entries(x: Any, point: Point) -> list[sp.Expr]:
@@ -52,17 +59,23 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
     if isinstance(x, (list, tuple)):
         return [c for y in x for c in entries(y, point)]
     if isinstance(x, Isotropic):
-        return [evaluate(c, point) for c in (x.f, x.h)]
+        return [evaluate(plain(c), point) for c in (x.f, x.h)]
     if hasattr(x, "at"):
         return list(x.at(point))
-    value = evaluate(x, point)
+    value = evaluate(_plain_parts(x), point)
     flat: list[sp.Expr] = []
     for row in value if isinstance(value, list) else [value]:
         flat.extend(row if isinstance(row, list) else [row])
     return flat
 
 
-def describe(point: Point, used: Any = None) -> dict[str, str]:
+def _plain_parts(x: Any) -> Any:
+    if isinstance(x, (Combination, GramOperator)):
+        return x.map(plain)
+    return plain(sp.sympify(x)) if not isinstance(x, Linear) else x
+
+
+def describe(point: Point) -> dict[str, str]:
     return {
         str(name): "(" + ", ".join(map(str, value)) + ")" if isinstance(value, (list, tuple)) else str(value)
         for name, value in point.items()
@@ -282,6 +295,6 @@ def _points_without(domain: Domain, cell: Cell, variable: sp.Symbol, count: int)
 
 def _at(expr: sp.Expr, point: Point) -> sp.Expr:
     """An expression at a point that may leave some symbols free."""
-    expr = sp.sympify(expr)
+    expr = plain(sp.sympify(expr))
     missing = {s: s for s in expr.free_symbols if s not in point and not hasattr(s, "left")}
     return evaluate(expr, {**point, **missing})

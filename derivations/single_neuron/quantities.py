@@ -1,0 +1,75 @@
+"""The named quantities of the single-neuron network.
+
+κ = η_w a² + η_a‖w‖² = √(δ² + 4x) with x = η_a η_w‖β‖². Its sum and difference with δ are twice the two squared layer
+norms, κ + δ = 2 η_w a² and κ - δ = 2 η_a‖w‖². Where δ has the sign that makes one of them cancel, it is 4x over the other.
+"""
+
+from __future__ import annotations
+
+from sympy import Rational, sqrt, symbols
+
+from symdyn.compile.named import NamedQuantity, root_sum
+
+_d, _x = symbols("d x", real=True)
+
+kappa = NamedQuantity(
+    "kappa",
+    r"\kappa",
+    (_d, _x),
+    root_sum(_d, 4 * _x),
+    derivative=lambda d, x: (d / kappa(d, x), 2 / kappa(d, x)),
+    module=__name__,
+    domain=_x >= 0,
+)
+
+kappa_plus = NamedQuantity(
+    "kappa_plus",
+    r"\left(\kappa + #1\right)",
+    (_d, _x),
+    kappa(_d, _x) + _d,
+    cells=((_d >= 0, kappa(_d, _x) + _d), (_d < 0, 4 * _x / (kappa(_d, _x) - _d))),
+    derivative=lambda d, x: (kappa_plus(d, x) / kappa(d, x), 2 / kappa(d, x)),
+    module=__name__,
+    domain=_x >= 0,
+)
+
+kappa_minus = NamedQuantity(
+    "kappa_minus",
+    r"\left(\kappa - #1\right)",
+    (_d, _x),
+    kappa(_d, _x) - _d,
+    cells=((_d <= 0, kappa(_d, _x) - _d), (_d > 0, 4 * _x / (kappa(_d, _x) + _d))),
+    derivative=lambda d, x: (-kappa_minus(d, x) / kappa(d, x), 2 / kappa(d, x)),
+    module=__name__,
+    domain=_x >= 0,
+)
+
+radial_potential = NamedQuantity(
+    "radial_potential",
+    r"\Phi_{#1}",
+    (_d, _x),
+    Rational(1, 3) * (kappa(_d, _x) - 2 * _d) * sqrt(kappa_plus(_d, _x))
+    + sqrt(2) / 3 * ((abs(_d) + _d) / 2) ** Rational(3, 2),
+    cells=(
+        (
+            _d > 0,
+            kappa_minus(_d, _x)
+            * (kappa(_d, _x) + sqrt(2 * _d) * sqrt(kappa_plus(_d, _x)))
+            / (3 * (sqrt(kappa_plus(_d, _x)) + sqrt(2 * _d))),
+        ),
+        (_d <= 0, (kappa(_d, _x) - 2 * _d) * sqrt(kappa_plus(_d, _x)) / 3),
+    ),
+    derivative=lambda d, x: (
+        _slope_in_balance(d, x),
+        1 / sqrt(kappa_plus(d, x)),
+    ),
+    module=__name__,
+    domain=_x >= 0,
+)
+"""Φ_δ as a function of δ and x = ‖β‖², with Φ_δ(0) = 0."""
+
+
+def _slope_in_balance(d, x):
+    """∂Φ/∂δ = (√(2 max(δ, 0)) - √(κ + δ))/2."""
+    upper = sqrt(2) * sqrt((abs(d) + d) / 2)
+    return (upper - sqrt(kappa_plus(d, x))) / 2

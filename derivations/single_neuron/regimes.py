@@ -1,0 +1,24 @@
+"""Where the results of the single-neuron network are claimed: the cells upstream, balanced and downstream.
+
+The sign of δ decides the geometry. A cell says the sign, so that roots can be taken in it; points of the cells
+are where claims are tested and refuted.
+"""
+
+from __future__ import annotations
+
+from derivations.single_neuron.symbols import beta, delta, eta_a, eta_w
+from symdyn.calculus.gram import norm2
+from symdyn.domain import Cell, Domain
+
+x_beta = norm2(beta)
+
+UPSTREAM = Cell("upstream, δ > 0", {delta: 1, x_beta: 1, eta_a: 1, eta_w: 1})
+BALANCED = Cell("balanced, δ = 0", {x_beta: 1, eta_a: 1, eta_w: 1}, {delta: 0})
+DOWNSTREAM = Cell("downstream, δ < 0", {delta: -1, x_beta: 1, eta_a: 1, eta_w: 1})
+REGIMES = (UPSTREAM, BALANCED, DOWNSTREAM)
+
+function_space = Domain((delta, eta_a, eta_w), (beta,), REGIMES, words="β ≠ 0")
+"""Any balance, any rates, any β ≠ 0."""
+
+unit_rates = Domain((delta,), (beta,), REGIMES, words="η_a η_w = 1, β ≠ 0")
+"""Any balance and any β ≠ 0, the product of the rates absorbed into β."""
