@@ -49,9 +49,12 @@ def _norm_latex(vector: Vector, power: Scalar) -> str:
     return rf"\|{vector.latex()}\|" + ("" if power == 1 else f"^{{{power}}}" if power > 9 else f"^{power}")
 
 
-def join_terms(terms: Iterator[tuple[Scalar, str]]) -> str:
-    """LaTeX of Σ coefficient · symbol with its signs; `symbol` is already LaTeX. An empty sum is 0."""
-    printer = Printer()
+def join_terms(terms: Iterator[tuple[Scalar, str]], shown: Mapping[Any, str] | None = None) -> str:
+    """LaTeX of Σ coefficient · symbol with its signs; `symbol` is already LaTeX. An empty sum is 0.
+
+    `shown` says how particular symbols of the coefficients print.
+    """
+    printer = Printer({"symbol_names": dict(shown or {})})
     text = ""
     for coefficient, symbol in terms:
         negative = _is_negative(coefficient)
