@@ -1,0 +1,114 @@
+"""Claims: what a figure says, as measured statements fixed in advance, each with its test and its result.
+
+A study's ``claims`` function sees measurements only, never figures or networks, so that anyone can recompute
+the claims from the numbers that were stored. This module needs nothing beyond the standard library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One measured statement.
+
+    ``estimate`` is compared with ``threshold`` by ``relation`` ("at most", "at least" or "between");
+    ``stderr`` is the standard error of the estimate where it has one. ``about`` says whom the claim belongs
+    to: "paper" for what the source states, "check" for what must be true for the measurement to count (the
+    solver resolved the flow, say), "own" for statements of this project.
+    """
+
+    name: str
+    statement: str
+    about: str
+    estimate: float
+    relation: str
+    threshold: float | tuple[float, float]
+    holds: bool
+    stderr: float | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """The claim as plain JSON values."""
+        fields = asdict(self)
+        fields["threshold"] = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
+        return fields
+
+
+def at_most(name: str, statement: str, estimate: float, threshold: float, *, about: str = "paper") -> Claim:
+    """The claim that a measured number is at most ``threshold``. A NaN never holds."""
+    return Claim(
+        name, statement, about, float(estimate), "at most", float(threshold), bool(estimate <= threshold)
+    )
+
+
+def at_least(name: str, statement: str, estimate: float, threshold: float, *, about: str = "paper") -> Claim:
+    """The claim that a measured number is at least ``threshold``. A NaN never holds."""
+    return Claim(
+        name, statement, about, float(estimate), "at least", float(threshold), bool(estimate >= threshold)
+    )
+
+
+def between(
+    name: str,
+    statement: str,
+    estimate: float,
+    low: float,
+    high: float,
+    *,
+    stderr: float | None = None,
+    max_stderr: float = math.inf,
+    about: str = "paper",
+) -> Claim:
+    """The claim that low ≤ estimate ≤ high, known to within a standard error of at most ``max_stderr``."""
+    sharp = stderr is None or stderr <= max_stderr
+    holds = bool(low <= estimate <= high) and sharp
+    return Claim(name, statement, about, float(estimate), "between", (float(low), float(high)), holds, stderr)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured in one cell of a study: labelled coordinates and the numbers found there."""
+
+    cell: Mapping[str, object]
+    values: Mapping[str, object]
+
+
+class Measurements(Sequence[Measurement]):
+    """The measurements of a study, cell by cell, in the order of its grid."""
+
+    def __init__(self, rows: Sequence[Measurement]) -> None:
+        self._rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index):
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self._rows)
+
+    def where(self, **coordinates: object) -> Measurements:
+        """The cells with the given coordinates. Raises KeyError if there is none."""
+        rows = [row for row in self._rows if all(row.cell.get(k) == v for k, v in coordinates.items())]
+        if not rows:
+            raise KeyError(f"no cell has the coordinates {coordinates}")
+        return Measurements(rows)
+
+    def values(self, name: str) -> list[float]:
+        """One measured number of every cell, NaN where it was absent."""
+        return [math.nan if row.values[name] is None else row.values[name] for row in self._rows]
+
+    def coordinates(self, name: str) -> list:
+        """One coordinate of every cell."""
+        return [row.cell[name] for row in self._rows]
+
+    def value(self, name: str, **coordinates: object) -> float:
+        """One measured number of the one cell with the given coordinates."""
+        rows = self.where(**coordinates)
+        if len(rows) > 1:
+            raise KeyError(f"{len(rows)} cells have the coordinates {coordinates}")
+        return rows.values(name)[0]

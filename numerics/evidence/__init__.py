@@ -1,0 +1,141 @@
+"""Evidence: the measurements of a study at a stated setting, stored in a small file that is committed.
+
+A file holds the measurements, the configuration with its seeds, the versions, the device and a hash of the
+code that ran. ``symdyn study run KEY --evidence`` writes it; nobody else does, and a digest makes an edit by
+hand evident. The claims are recomputed from the measurements whenever they are asked for, which needs neither
+torch nor scipy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from numerics.fingerprint import combined, source_hashes
+from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
+
+FOLDER = Path(__file__).parent
+SCHEMA = 1
+FIELDS = (
+    "schema",
+    "study",
+    "scale",
+    "configuration",
+    "versions",
+    "device",
+    "source",
+    "cells",
+    "claims",
+    "digest",
+)
+
+
+class EvidenceError(StudyError):
+    """An evidence file is missing or broken."""
+
+
+def write_evidence(
+    study: Study,
+    configuration: Mapping,
+    cells: Sequence[Cell],
+    *,
+    device: str,
+    versions: Mapping[str, str],
+    folder: Path = FOLDER,
+) -> Path:
+    """Store the numbers of a finished run. Returns the path of the file. Raises EvidenceError if it cannot be
+    written.
+    """
+    rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
+    hashes = source_hashes(study.module)
+    content = {
+        "schema": SCHEMA,
+        "study": study.key,
+        "scale": configuration["scale"],
+        "configuration": dict(configuration),
+        "versions": dict(versions),
+        "device": device,
+        "source": {"hash": combined(hashes), "modules": hashes},
+        "cells": rows,
+        "claims": [claim.as_dict() for claim in recomputed_claims(study, rows)],
+    }
+    content["digest"] = _digest(content)
+    path = folder / f"{study.key}.json"
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return path
+
+
+def load_evidence(key: str, folder: Path = FOLDER) -> dict:
+    """The stored evidence of a study. Raises EvidenceError if there is none, or if the file is broken or was
+    edited.
+    """
+    path = folder / f"{key}.json"
+    again = f"run `symdyn study run {key} --scale paper --evidence` to write it anew"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise EvidenceError(f"there is no evidence for {key}; {again}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise EvidenceError(f"the evidence file {path.name} is broken ({error}); {again}") from None
+    missing = [name for name in FIELDS if not isinstance(content, dict) or name not in content]
+    if missing:
+        raise EvidenceError(f"the evidence file {path.name} lacks {', '.join(missing)}; {again}")
+    if content["schema"] != SCHEMA or content["study"] != key:
+        raise EvidenceError(
+            f"the evidence file {path.name} belongs to another study or another schema; {again}"
+        )
+    if content["digest"] != _digest(content):
+        raise EvidenceError(f"the evidence file {path.name} was changed after it was written; {again}")
+    return content
+
+
+def stale(evidence: Mapping) -> bool:
+    """Whether the code that the evidence stands on has changed since it was written."""
+    return evidence["source"]["hash"] != combined(source_hashes(load_study(evidence["study"]).module))
+
+
+def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
+    """Recompute the claims of a study from its stored measurements.
+
+    Returns {"holds", "grade", "evidence", "stale", "claims"}: ``holds`` is True if every claim holds, False
+    if one does not, None where there is no evidence yet; ``evidence`` says what was found. Raises
+    EvidenceError for a broken file and StudyError for an unknown study.
+    """
+    study = load_study(key)
+    if not (folder / f"{key}.json").exists():
+        sentence = f"not run yet: symdyn study run {key} --scale paper --evidence"
+        return {"holds": None, "grade": "simulated", "evidence": sentence, "stale": False, "claims": []}
+    stored = load_evidence(key, folder)
+    claims = recomputed_claims(study, stored["cells"])
+    broken = [claim for claim in claims if not claim.holds]
+    sentence = (
+        f"{len(claims) - len(broken)} of {len(claims)} claims hold over {len(stored['cells'])} cells "
+        f"(scale {stored['scale']}, {stored['device']})"
+    )
+    if broken:
+        sentence += "; not: " + ", ".join(claim.name for claim in broken)
+    return {
+        "holds": not broken,
+        "grade": "simulated",
+        "evidence": sentence,
+        "stale": stale(stored),
+        "claims": [claim.as_dict() for claim in claims],
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises EvidenceError if the folder cannot be written."""
+    try:
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        raise EvidenceError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _digest(content: Mapping) -> str:
+    body = {name: value for name, value in content.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -1,0 +1,86 @@
+"""Which code a result stands on: a hash of the source that a study runs, comments and docstrings left out."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import io
+import tokenize
+from pathlib import Path
+
+PACKAGES = ("numerics", "derivations", "symdyn")
+# What stores, draws or lists results without touching the numbers: a change there leaves them valid.
+BOOKKEEPING = {"numerics.study", "numerics.runs", "numerics.claims", "numerics.evidence", "numerics.plots"}
+
+
+def source_hashes(module: str) -> dict[str, str]:
+    """The hash of a module and of every module of our packages that it reaches by import statements, at any
+    depth.
+
+    Package ``__init__`` files and the bookkeeping of the studies are left out. Modules of other distributions
+    are not followed; their versions are recorded with the results.
+    """
+    found: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        path = _path(name)
+        if name in found or name in BOOKKEEPING or path is None or path.name == "__init__.py":
+            continue
+        source = path.read_text(encoding="utf-8")
+        found[name] = hashlib.sha256(bare_source(source).encode()).hexdigest()[:16]
+        waiting.extend(_imports(source, name))
+    return dict(sorted(found.items()))
+
+
+def combined(hashes: dict[str, str]) -> str:
+    """One hash of many."""
+    return hashlib.sha256(
+        "\n".join(f"{name} {value}" for name, value in sorted(hashes.items())).encode()
+    ).hexdigest()[:16]
+
+
+def bare_source(source: str) -> str:
+    """The source without comments, docstrings and blank lines, which do not change what it does."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            text = node.body[0]
+            lines[text.lineno - 1 : text.end_lineno] = [""] * (text.end_lineno - text.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _imports(source: str, module: str) -> list[str]:
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name(
+                "." * node.level + (node.module or ""), module.rpartition(".")[0]
+            )
+            names.append(base)
+            names += [f"{base}.{alias.name}" for alias in node.names]
+    return [name for name in names if name.split(".")[0] in PACKAGES]
+
+
+def _path(module: str) -> Path | None:
+    """The file of a module, found without importing the module itself; None for what is not a module."""
+    top, *rest = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    for folder in spec.submodule_search_locations:
+        base = Path(folder).joinpath(*rest)
+        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None

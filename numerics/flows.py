@@ -1,0 +1,197 @@
+"""Gradient flow and full-batch gradient descent on L = ½ Σᵢ (f(xᵢ) − yᵢ)², with layer-wise learning rates.
+
+The loss is a sum over the data, not a mean (Kunin et al. 2024, Notation). Gradient descent with step h moves
+a parameter of layer-wise rate η by −h η ∂L, so that k steps approximate the gradient flow at time t = k h.
+Everything runs in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Parameters of single-neuron networks over time: t (T,), a (..., T), w (..., T, d)."""
+
+    t: np.ndarray
+    a: np.ndarray
+    w: np.ndarray
+
+    @property
+    def beta(self) -> np.ndarray:
+        """The predictor β = a w, of shape (..., T, d)."""
+        return self.a[..., None] * self.w
+
+
+def sum_of_squares(beta, X, y) -> np.ndarray:
+    """L = ½ Σᵢ (βᵀxᵢ − yᵢ)² for predictors beta (..., d), data X (n, d) and labels y (n,); returns (...)."""
+    residual = np.asarray(beta) @ np.asarray(X).T - np.asarray(y)
+    return 0.5 * (residual**2).sum(-1)
+
+
+def gradient_flow(
+    a0,
+    w0,
+    X,
+    y,
+    *,
+    times=None,
+    horizon: float | None = None,
+    eta_a=1.0,
+    eta_w=1.0,
+    method: str = "RK45",
+    rtol: float = 1e-6,
+    atol: float = 1e-6,
+    stop: Callable[[np.ndarray, np.ndarray], float] | None = None,
+) -> Trajectory:
+    """Integrate ȧ = −η_a wᵀXᵀρ, ẇ = −η_w a Xᵀρ with ρ = X a w − y by ``scipy.integrate.solve_ivp``.
+
+    a0 (...), w0 (..., d), X (n, d), y (n,); eta_a and eta_w are scalars or of shape (...). Give either
+    ``times`` (T,), the moments to report (starting anywhere at or after 0), or ``horizon``, to get the
+    solver's own points on [0, horizon]; with ``stop``, the integration ends where stop(a, w) first rises
+    through zero, or at once if it starts above.
+
+    Networks on leading axes are integrated as one system with a common step. SciPy bounds the root-mean-
+    square error over the whole system, so the tolerances are divided by √(number of networks): none can hide
+    behind the others. Raises ValueError for shapes that do not fit and RuntimeError if the solver gives up.
+    """
+    from scipy.integrate import solve_ivp
+
+    a0, w0, X, y = (np.asarray(value, float) for value in (a0, w0, X, y))
+    if w0.ndim == 0 or w0.shape[:-1] != a0.shape:
+        raise ValueError(f"w0 must have shape a0.shape + (d,): a0 is {a0.shape}, w0 is {w0.shape}")
+    if X.ndim != 2 or X.shape[1] != w0.shape[-1] or y.shape != X.shape[:1]:
+        raise ValueError(f"X must be (n, {w0.shape[-1]}) and y (n,): X is {X.shape}, y is {y.shape}")
+    if (times is None) == (horizon is None):
+        raise ValueError("give either times or horizon")
+    gram, target = X.T @ X, X.T @ y
+    eta_a, eta_w = np.asarray(eta_a, float), np.asarray(eta_w, float)[..., None]
+    split = a0.size
+
+    def velocity(_, state):
+        a, w = state[:split].reshape(a0.shape), state[split:].reshape(w0.shape)
+        gradient = a[..., None] * (w @ gram) - target
+        a_dot = -eta_a * (w * gradient).sum(-1)
+        w_dot = -eta_w * a[..., None] * gradient
+        return np.concatenate([a_dot.ravel(), w_dot.ravel()])
+
+    def stopping(_, state):
+        return float(stop(state[:split].reshape(a0.shape), state[split:].reshape(w0.shape)))
+
+    stopping.terminal, stopping.direction = True, 1
+    if stop is not None and stop(a0, w0) > 0:
+        return Trajectory(np.zeros(1), a0[..., None], w0[..., None, :])
+    end = float(horizon) if times is None else float(np.max(times))
+    share = np.sqrt(max(a0.size, 1))
+    solution = solve_ivp(
+        velocity,
+        (0.0, end),
+        np.concatenate([a0.ravel(), w0.ravel()]),
+        method=method,
+        t_eval=None if times is None else np.asarray(times, float),
+        rtol=max(rtol / share, 100 * np.finfo(float).eps),
+        atol=atol / share,
+        events=None if stop is None else stopping,
+    )
+    if not solution.success:
+        raise RuntimeError(
+            f"solve_ivp ({method}) stopped at t = {solution.t[-1]:g} of {end:g}: {solution.message}"
+        )
+    points = solution.t.size
+    return Trajectory(
+        t=solution.t,
+        a=solution.y[:split].reshape(*a0.shape, points),
+        w=np.moveaxis(solution.y[split:].reshape(*w0.shape, points), -1, -2),
+    )
+
+
+def gradient_descent(
+    network,
+    X,
+    y,
+    *,
+    rates: Mapping[str, object],
+    step,
+    steps: int,
+    record: Sequence[int],
+    observe: Callable[[object], Mapping[str, object]],
+) -> dict[str, np.ndarray]:
+    """Train a torch network by full-batch gradient descent with layer-wise learning rates and record what is
+    observed.
+
+    ``rates`` gives the learning rate of each named parameter and ``step`` the step size: scalars, or arrays
+    over the leading axes of the network's parameters (many networks trained at once; the summed loss keeps
+    them independent). ``record`` lists the step numbers, between 0 and ``steps``, at which
+    ``observe(network)`` is called; its tensors come back as arrays stacked along a new first axis. Raises
+    ValueError if a parameter has no rate or a step is out of range.
+    """
+    import torch
+
+    parameters = dict(network.named_parameters())
+    if set(rates) != set(parameters):
+        raise ValueError(f"rates must name the parameters {sorted(parameters)}, got {sorted(rates)}")
+    wanted = set(record)
+    if not wanted <= set(range(steps + 1)):
+        raise ValueError(f"record must lie between 0 and {steps}")
+    first = next(iter(parameters.values()))
+    X, y = (torch.as_tensor(value, dtype=first.dtype, device=first.device) for value in (X, y))
+    speeds = [_trailing(rates[name], step, parameter) for name, parameter in parameters.items()]
+    recorded: dict[str, list[np.ndarray]] = {}
+    for k in range(steps + 1):
+        if k in wanted:
+            for name, value in observe(network).items():
+                recorded.setdefault(name, []).append(value.detach().cpu().numpy().copy())
+        if k == steps:
+            break
+        loss = 0.5 * ((network(X) - y) ** 2).sum()
+        gradients = torch.autograd.grad(loss, list(parameters.values()))
+        with torch.no_grad():
+            for parameter, speed, gradient in zip(parameters.values(), speeds, gradients, strict=True):
+                parameter -= speed * gradient
+    return {name: np.stack(values) for name, values in recorded.items()}
+
+
+def _trailing(rate, step, parameter):
+    """rate · step with as many trailing axes of length one as the parameter has beyond them."""
+    import torch
+
+    speed = torch.as_tensor(np.asarray(rate, float) * np.asarray(step, float))
+    speed = speed.reshape(speed.shape + (1,) * (parameter.ndim - speed.ndim))
+    return speed.to(dtype=parameter.dtype, device=parameter.device)
+
+
+def train_single_neuron(
+    a0, w0, X, y, *, step, steps: int, record: Sequence[int], eta_a=1.0, eta_w=1.0, device: str = "cpu"
+) -> Trajectory:
+    """Gradient descent on single-neuron networks, a0 (...) and w0 (..., d); ``t`` counts steps · step where
+    step is a scalar.
+
+    With a step size per network the times differ, and ``t`` is the step number. Returns a (..., T) and w
+    (..., T, d).
+    """
+    import torch
+
+    from numerics.networks.single_neuron import SingleNeuron
+
+    start = [torch.as_tensor(np.asarray(value, float), device=device) for value in (a0, w0)]
+    network = SingleNeuron(*start)
+    recorded = gradient_descent(
+        network,
+        X,
+        y,
+        rates={"a": eta_a, "w": eta_w},
+        step=step,
+        steps=steps,
+        record=record,
+        observe=lambda net: {"a": net.a, "w": net.w},
+    )
+    number = np.asarray(sorted(set(record)))
+    return Trajectory(
+        t=number * float(step) if np.ndim(step) == 0 else number,
+        a=np.moveaxis(recorded["a"], 0, -1),
+        w=np.moveaxis(recorded["w"], 0, -2),
+    )

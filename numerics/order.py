@@ -1,0 +1,44 @@
+"""The order at which one quantity vanishes with another: agreement by convergence, not by tolerance.
+
+If a formula is exact for gradient flow, a network trained by gradient descent with step h deviates from it by
+O(h). The measured order is then 1; if the formula is wrong, the deviation stays and the order is 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ORDER_MARGIN = 0.1
+ORDER_STDERR = 0.03
+
+
+def fit_order(steps, errors) -> tuple[float, float]:
+    """Slope of log(error) against log(step) by least squares, with its standard error.
+
+    ``steps`` and ``errors`` are positive and of shape (k,), k ≥ 3. Returns (order, standard error).
+    Raises ValueError for fewer than three points and for values that are not positive and finite.
+
+    >>> fit_order([0.1, 0.05, 0.025], [0.2, 0.1, 0.05])[0]  # doctest: +ELLIPSIS
+    1.0...
+    """
+    steps, errors = np.asarray(steps, float), np.asarray(errors, float)
+    if steps.ndim != 1 or steps.shape != errors.shape or steps.size < 3:
+        raise ValueError(
+            f"steps and errors must both have shape (k,) with k >= 3, got {steps.shape} and {errors.shape}"
+        )
+    for name, values in (("steps", steps), ("errors", errors)):
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            raise ValueError(f"{name} must be positive and finite, got {values.tolist()}")
+    x = np.log(steps) - np.log(steps).mean()
+    z = np.log(errors) - np.log(errors).mean()
+    slope = (x @ z) / (x @ x)
+    residual = z - slope * x
+    stderr = np.sqrt((residual @ residual) / ((steps.size - 2) * (x @ x)))
+    return float(slope), float(stderr)
+
+
+def has_order(order: float, stderr: float, expected: float = 1.0) -> bool:
+    """Whether a fitted order confirms the expected one: within 0.1 of it, with a standard error of at most
+    0.03.
+    """
+    return abs(order - expected) <= ORDER_MARGIN and stderr <= ORDER_STDERR

@@ -1,0 +1,172 @@
+"""A study: one figure or experiment as a grid of cells, a way to run them, a figure, and claims fixed in
+advance.
+
+    @study("kunin2024.fig234-full-rank", title="Full-rank data: …")
+    def full_rank():
+        return Plan(scales=…, cells=…, run=…, figure=…, claims=…)
+
+The decorated function is called when the module is imported; it only names functions. A study module imports
+torch, scipy and matplotlib inside ``run`` and ``figure``, so that its claims can be recomputed where none of
+them is installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from numerics.claims import Claim, Measurement, Measurements
+
+SCALES = ("smoke", "laptop", "paper")
+OWN_STUDIES = "numerics.studies"
+
+
+class StudyError(RuntimeError):
+    """A study cannot be found, run, resumed or read; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study consists of.
+
+    scales   the configuration of each of "smoke" (seconds), "laptop" (minutes on two cores) and "paper" (as
+    published). cells    ``cells(cfg)`` lists the grid as dictionaries of labelled coordinates. run
+    ``run(batch, cfg, device, resume)`` measures a list of cells and returns one ``Cell`` for each. ``resume``
+    is a
+             folder of the batch's own, for checkpoints within a long batch.
+    figure   ``figure(results)`` draws a list of ``Cell`` and returns a matplotlib Figure.
+    claims   ``claims(measurements)`` returns the claims, from the numbers alone.
+    dims     names the axes of the curves, {"S": ("time",)}, for the stored data set.
+    batch    how many cells ``run`` takes at once.
+    """
+
+    scales: Mapping[str, Mapping[str, object]]
+    cells: Callable[[Mapping], list[dict]]
+    run: Callable[[list[dict], Mapping, str, Path], list[Cell]]
+    figure: Callable[[list[Cell]], object]
+    claims: Callable[[Measurements], list[Claim]]
+    dims: Mapping[str, tuple[str, ...]]
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The outcome of one cell.
+
+    ``values`` are numbers (or None, for one that does not exist) and go into the evidence; ``curves`` are
+    arrays, of the same shapes in every cell, and go into the figure and the data set only.
+    """
+
+    cell: Mapping[str, object]
+    values: Mapping[str, object]
+    curves: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A plan with its key (the ledger id of what it reproduces, or a name of our own), its title and its
+    module.
+    """
+
+    key: str
+    title: str
+    module: str
+    plan: Plan
+
+    def configuration(self, scale: str) -> dict[str, object]:
+        """The full configuration of a run at a scale. Raises StudyError for an unknown scale."""
+        if scale not in self.plan.scales:
+            raise StudyError(
+                f"study {self.key} has no scale {scale!r}: choose one of {', '.join(self.plan.scales)}"
+            )
+        return {"study": self.key, "scale": scale, **self.plan.scales[scale]}
+
+
+def study(key: str, *, title: str) -> Callable[[Callable[[], Plan]], Study]:
+    """Declare a study. Raises ValueError if a scale is missing."""
+
+    def declare(definition: Callable[[], Plan]) -> Study:
+        plan = definition()
+        if tuple(plan.scales) != SCALES:
+            raise ValueError(f"study {key}: the scales must be {SCALES}, got {tuple(plan.scales)}")
+        return Study(key=key, title=title, module=definition.__module__, plan=plan)
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the index: where a study is defined."""
+
+    key: str
+    title: str
+    module: str
+    attribute: str
+
+
+def index() -> dict[str, Entry]:
+    """All studies of this package and of the packages behind the entry points ``symdyn.studies``, without
+    importing them.
+
+    The source is read for ``@study(key, title=…)`` with literal arguments; importing no study keeps the
+    listing instant.
+    """
+    packages = {OWN_STUDIES, *(point.value for point in entry_points(group="symdyn.studies"))}
+    entries: dict[str, Entry] = {}
+    for package in sorted(packages):
+        for module, path in _modules(package):
+            for entry in _declared(module, path):
+                if entry.key in entries:
+                    raise StudyError(
+                        f"study {entry.key} is defined twice: in {entries[entry.key].module} and in "
+                        f"{entry.module}"
+                    )
+                entries[entry.key] = entry
+    return entries
+
+
+def load_study(key: str) -> Study:
+    """The study with this key. Raises StudyError, with the nearest keys, if there is none."""
+    entries = index()
+    if key not in entries:
+        near = get_close_matches(key, entries, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
+        raise StudyError(f"no study has the key {key!r}; {hint}")
+    entry = entries[key]
+    found = getattr(importlib.import_module(entry.module), entry.attribute)
+    if not isinstance(found, Study):
+        raise StudyError(f"{entry.module}.{entry.attribute} is not a study, although it is decorated as one")
+    return found
+
+
+def _modules(package: str) -> list[tuple[str, Path]]:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise StudyError(f"{package}, named by an entry point of symdyn.studies, is not a package")
+    folders = [Path(place) for place in spec.submodule_search_locations]
+    paths = sorted(path for folder in folders for path in folder.glob("*.py"))
+    return [(package if path.stem == "__init__" else f"{package}.{path.stem}", path) for path in paths]
+
+
+def _declared(module: str, path: Path) -> list[Entry]:
+    entries = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "study":
+                keywords = {word.arg: word.value for word in call.keywords}
+                key, title = ast.literal_eval(call.args[0]), ast.literal_eval(keywords["title"])
+                entries.append(Entry(key, title, module, node.name))
+    return entries
+
+
+def recomputed_claims(declared: Study, rows: Sequence[Mapping]) -> list[Claim]:
+    """The claims of a study from stored rows {"cell": …, "values": …}."""
+    return declared.plan.claims(Measurements([Measurement(row["cell"], row["values"]) for row in rows]))
