@@ -192,7 +192,9 @@ def _survivors(verdict: Verdict) -> str:
     return "; survivors: " + "; ".join(verdict.survivors) if verdict.survivors else ""
 
 
-def _of_printed_form(key: str, found: PrintedVerdict, results: list[str], failures: list[str]) -> dict[str, str]:
+def _of_printed_form(
+    key: str, found: PrintedVerdict, results: list[str], failures: list[str]
+) -> dict[str, str]:
     form = _printed(key)
     if found.status == "open":
         undecided = found.stated if found.stated.holds is None else found.under
@@ -203,7 +205,9 @@ def _of_printed_form(key: str, found: PrintedVerdict, results: list[str], failur
             failures.append(f"{key}: declared defective, but the printed form holds")
         return {}
     if not form.severity and not form.hypothesis:
-        failures.append(f"{key}: refuted ({found.witness}), but neither a severity nor a hypothesis is declared")
+        failures.append(
+            f"{key}: refuted ({found.witness}), but neither a severity nor a hypothesis is declared"
+        )
     extra = {"counterexample": str(found.witness)}
     if found.status == "conditional":
         return extra | {"hypothesis": form.hypothesis}

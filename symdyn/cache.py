@@ -75,14 +75,18 @@ class Cache:
         except (ValueError, KeyError, TypeError):
             aside = self.file.with_suffix(".broken")
             os.replace(self.file, aside)
-            self.notice = f"the cache {self.file} was not readable; it was moved to {aside.name} and everything is redone"
+            self.notice = (
+                f"the cache {self.file} was not readable; it is now {aside.name}, and everything is redone"
+            )
 
     def write(self) -> None:
         """Write atomically; a folder that cannot be written costs time at the next run and nothing else."""
         data = json.dumps({"stamp": self.stamp, "entries": self.entries})
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self.file.parent, delete=False, encoding="utf-8") as draft:
+            with tempfile.NamedTemporaryFile(
+                "w", dir=self.file.parent, delete=False, encoding="utf-8"
+            ) as draft:
                 draft.write(data)
             os.replace(draft.name, self.file)
         except OSError as error:

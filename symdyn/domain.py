@@ -18,7 +18,9 @@ from symdyn.calculus.gram import Combination, InnerProductSymbol, Vector, evalua
 
 Point = dict[Any, Any]
 
-CURATED = [sp.Rational(p, q) for p, q in ((1, 1), (1, 2), (2, 1), (3, 2), (1, 3), (5, 4), (7, 3), (1, 50), (40, 1))]
+CURATED = [
+    sp.Rational(p, q) for p, q in ((1, 1), (1, 2), (2, 1), (3, 2), (1, 3), (5, 4), (7, 3), (1, 50), (40, 1))
+]
 
 
 class EmptyDomain(ValueError):
@@ -85,7 +87,9 @@ class Domain:
                     break
             found += accepted
         if not found:
-            raise EmptyDomain(f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'})")
+            raise EmptyDomain(
+                f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'})"
+            )
 
     def _draw(self, rng: random.Random, cell: Cell, d: int, curated: bool) -> Point | None:
         point: Point = {}
@@ -105,7 +109,12 @@ class Domain:
 
     def _independent(self, cell: Cell) -> list[sp.Symbol]:
         fresh = sorted(
-            {s for e in cell.where.values() for s in sp.sympify(e).free_symbols if not isinstance(s, InnerProductSymbol)}
+            {
+                s
+                for e in cell.where.values()
+                for s in sp.sympify(e).free_symbols
+                if not isinstance(s, InnerProductSymbol)
+            }
             - set(self.scalars)
             - set(self.let),
             key=str,

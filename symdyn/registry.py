@@ -39,7 +39,9 @@ class IndexEntry:
 def _packages(group: str) -> dict[str, str]:
     found = {point.name: point.value for point in entry_points(group=group)}
     if not found:
-        raise LookupError(f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)")
+        raise LookupError(
+            f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
+        )
     return found
 
 

@@ -107,7 +107,11 @@ class Result:
                     raise ValueError(f"{self.key}: {atom} is a floating-point number; write it as a Rational")
                 if glossary is None or isinstance(atom, Dot):
                     continue
-                if isinstance(atom, (sp.Symbol, Vector)) and not isinstance(atom, sp.Dummy) and atom not in glossary:
+                if (
+                    isinstance(atom, (sp.Symbol, Vector))
+                    and not isinstance(atom, sp.Dummy)
+                    and atom not in glossary
+                ):
                     raise ValueError(f"{self.key}: '{atom}' is not in the glossary of topic '{self.topic}'")
 
     @property
@@ -150,7 +154,9 @@ class Result:
         standing = [load(key).verify_alone() for key in self.uses]
         broken = [key for key, v in zip(self.uses, standing, strict=True) if not v.holds]
         if broken:
-            return replace(verdict, outcome="UNKNOWN", evidence=f"stands on {', '.join(broken)}, which does not hold")
+            return replace(
+                verdict, outcome="UNKNOWN", evidence=f"stands on {', '.join(broken)}, which does not hold"
+            )
         return replace(verdict, grade=weakest([verdict.grade, *(v.grade for v in standing)]))
 
     def verify_alone(self) -> Verdict:
@@ -181,7 +187,9 @@ class Result:
             terms = [known[name] for name in self.argument_names]
             missing = present - {term.symbol for term in terms}
             if missing:
-                raise ValueError(f"{self.key}: {sorted(map(str, missing))} occur in the value but are no arguments")
+                raise ValueError(
+                    f"{self.key}: {sorted(map(str, missing))} occur in the value but are no arguments"
+                )
         return tuple(terms)
 
     @cached_property
@@ -229,8 +237,8 @@ class Result:
 class PrintedForm:
     """A formula as the paper prints it, to be held against the true form.
 
-    `domain` is where the paper claims it. If it is refuted there, it is conditional when a `hypothesis` is given and the
-    form holds on the domain `under` that adds it, and otherwise an erratum with its `severity`.
+    `domain` is where the paper claims it. If it is refuted there, it is conditional when a `hypothesis` is
+    given and the form holds on the domain `under` that adds it, and otherwise an erratum with its `severity`.
     `quote` is a fragment of the ledger's transcription that the form was written from.
     """
 
@@ -264,7 +272,9 @@ class PrintedForm:
         stated = decide(self.statement, self.domain)
         if stated.holds is not False or self.under is None:
             return PrintedVerdict(self.key, stated)
-        return PrintedVerdict(self.key, stated, verify(self.statement, self.under, few_mutants="see the result"))
+        return PrintedVerdict(
+            self.key, stated, verify(self.statement, self.under, few_mutants="see the result")
+        )
 
 
 @dataclass(frozen=True)
@@ -313,14 +323,18 @@ def result(**options: Any) -> Callable[[Callable[[], Statement]], Result]:
     return register
 
 
-def printed(ledger_id: str, *, quote: str, **options: Any) -> Callable[[Callable[[], Statement]], PrintedForm]:
+def printed(
+    ledger_id: str, *, quote: str, **options: Any
+) -> Callable[[Callable[[], Statement]], PrintedForm]:
     """Register the decorated function as the form in which the paper prints a formula."""
     found = entry(ledger_id)
     severity = options.get("severity", "")
     if severity and severity not in SEVERITIES:
         raise ValueError(f"severity '{severity}' of {ledger_id} is not one of {', '.join(SEVERITIES)}")
     if bool(options.get("hypothesis")) != ("under" in options):
-        raise ValueError(f"{ledger_id}: a hypothesis in words and the domain `under` that adds it go together")
+        raise ValueError(
+            f"{ledger_id}: a hypothesis in words and the domain `under` that adds it go together"
+        )
     if _squeeze(quote) not in _squeeze(found.statement):
         raise ValueError(f"{ledger_id}: the quote is not part of the ledger's transcription")
 
@@ -336,4 +350,14 @@ def _squeeze(text: str) -> str:
     return "".join(text.split())
 
 
-__all__ = ["GRADES", "PRINTED", "REGISTERED", "PrintedForm", "PrintedVerdict", "Result", "Step", "printed", "result"]
+__all__ = [
+    "GRADES",
+    "PRINTED",
+    "REGISTERED",
+    "PrintedForm",
+    "PrintedVerdict",
+    "Result",
+    "Step",
+    "printed",
+    "result",
+]

@@ -327,7 +327,7 @@ class Inequality(Statement):
 
     lhs: Any
     relation: str
-    rhs: Any = sp.Integer(0)
+    rhs: Any = sp.S.Zero
     on: Domain | None = None
 
     def claims(self) -> list[Any]:

@@ -1,7 +1,8 @@
 """The named quantities of the single-neuron network.
 
 κ = η_w a² + η_a‖w‖² = √(δ² + 4x) with x = η_a η_w‖β‖². Its sum and difference with δ are twice the two squared layer
-norms, κ + δ = 2 η_w a² and κ - δ = 2 η_a‖w‖². Where δ has the sign that makes one of them cancel, it is 4x over the other.
+norms, κ + δ = 2 η_w a² and κ - δ = 2 η_a‖w‖². Where the sign of δ makes one of them cancel,
+it is 4x over the other.
 """
 
 from __future__ import annotations

@@ -51,10 +51,13 @@ def decide(statement: Statement, domain: Domain | None = None, seconds: float = 
     parts = tuple(decide(fact, domain, seconds) for fact in statement.facts())
     outcomes = [f.outcome for f in findings] + [p.outcome for p in parts]
     grades = [f.grade for f in findings] + [p.grade for p in parts]
-    refuted = next((x for x in (*findings, *parts) if x.outcome == "REFUTED"), None)
+    both: list[Finding | Verdict] = [*findings, *parts]
+    refuted = next((x for x in both if x.outcome == "REFUTED"), None)
     spent = time.process_time() - start
     if refuted is not None:
         return Verdict("REFUTED", refuted.grade, refuted.evidence, spent, refuted.witness, parts=parts)
+    if not outcomes:
+        return Verdict("UNKNOWN", "tested", "the statement claims nothing that could be checked", spent)
     outcome = next((o for o in ("UNKNOWN", "AGREES") if o in outcomes), "PROVED")
     evidence = "; ".join(dict.fromkeys([f.evidence for f in findings] + [p.evidence for p in parts]))
     return Verdict(outcome, weakest(grades), evidence, spent, parts=parts)

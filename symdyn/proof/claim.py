@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import sympy as sp
@@ -193,6 +194,13 @@ def _limit(expr: sp.Expr, variable: sp.Symbol, to: sp.Expr, side: str) -> sp.Exp
     return sp.limit(sp.powdenest(sp.together(inner)), e, 0, "+")
 
 
+def _nearby(variable: sp.Symbol, to: sp.Expr, side: str, digits: int) -> sp.Expr:
+    """An exact number close to the limit point, on the side of the limit."""
+    if to in (sp.oo, -sp.oo):
+        return sp.sign(to) * sp.Integer(10) ** digits
+    return to + (1 if side == "+" else -1) * sp.Rational(1, 10**digits)
+
+
 @dataclass(frozen=True)
 class LimitIs:
     """lim x = value as the variable tends to a point from one side."""
@@ -215,8 +223,12 @@ class LimitIs:
                 limit = _limit(at, self.variable, self.to, self.side)
                 gap = limit - _at(value, point)
                 if limit.is_infinite or (gap.is_finite and certified_sign(gap) not in (0, None)):
-                    text = f"the {self.label} is {limit}" + ("" if limit.is_infinite else f", off by {enclosure(gap)}")
-                    return Finding("REFUTED", "proved", "another limit", Witness(describe(point), text, cell.name))
+                    text = f"the {self.label} is {limit}" + (
+                        "" if limit.is_infinite else f", off by {enclosure(gap)}"
+                    )
+                    return Finding(
+                        "REFUTED", "proved", "another limit", Witness(describe(point), text, cell.name)
+                    )
         return None
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
@@ -226,7 +238,19 @@ class LimitIs:
             num, _ = tower(cell).convert(limit - value)
             if num:
                 raise Undecided(f"the {self.label} came out as {limit}")
-        return Finding("PROVED", "proved", f"{self.label}: exact limit")
+            self._approach(x, value, domain, cell)
+        return Finding("PROVED", "proved", f"{self.label}: exact limit, approached numerically")
+
+    def _approach(self, x: sp.Expr, value: sp.Expr, domain: Domain, cell: Cell) -> None:
+        """Guard against a wrong limit by the computer-algebra system: the values must come near."""
+        for point in _points_without(domain, cell, self.variable, 2):
+            at, goal = _at(x, point), _at(value, point)
+            gaps = []
+            for digits in (10, 20):
+                near = _nearby(self.variable, self.to, self.side, digits)
+                gaps.append(abs(sp.N((at - goal).subs(self.variable, near), 30, maxn=2000)))
+            if not gaps[1] <= gaps[0] or gaps[1] > (1 + abs(sp.N(goal))) / 1000:
+                raise Undecided(f"the {self.label} {value} is not approached at {describe(point)}")
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
         count = 0
@@ -258,7 +282,9 @@ class Order:
                 ratio = _limit(_at(x / self.scale, point), self.variable, self.to, self.side)
                 if ratio.is_infinite:
                     text = f"{self.label}/({self.scale}) is unbounded"
-                    return Finding("REFUTED", "proved", "a larger remainder", Witness(describe(point), text, cell.name))
+                    return Finding(
+                        "REFUTED", "proved", "a larger remainder", Witness(describe(point), text, cell.name)
+                    )
                 largest = max(largest, abs(ratio), key=lambda r: float(r))
         if self.sharp and largest == 0:
             text = f"{self.label}/({self.scale}) tends to 0"
@@ -273,6 +299,8 @@ class Order:
             if not ratio.is_finite:
                 raise Undecided(f"{self.label}/({self.scale}) tends to {ratio}")
             found.append(ratio.xreplace(back))
+        if self.sharp and all(ratio == 0 for ratio in found):
+            raise Undecided(f"{self.label}/({self.scale}) tends to 0")
         return Finding("PROVED", "proved", f"{self.label} = O({self.scale}), ratio tends to {found}")
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
@@ -285,12 +313,8 @@ class Order:
 
 def _points_without(domain: Domain, cell: Cell, variable: sp.Symbol, count: int) -> Iterator[Point]:
     """Points of a cell with the running variable left free; conditions on it are those of the limit."""
-    found = 0
-    for point in domain.points(cell):
+    for point in islice(domain.points(cell), count):
         yield {k: v for k, v in point.items() if k != variable}
-        found += 1
-        if found == count:
-            return
 
 
 def _at(expr: sp.Expr, point: Point) -> sp.Expr:

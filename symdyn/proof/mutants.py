@@ -47,7 +47,11 @@ def _parts(x: Any) -> Iterator[tuple[str, sp.Expr, Any]]:
     elif isinstance(x, GramOperator):
         yield "isotropic part", x.identity, lambda new: GramOperator(new, x.outer)
         for pair, c in x.outer.items():
-            yield f"coefficient of {pair}", c, lambda new, p=pair: GramOperator(x.identity, {**x.outer, p: new})
+            yield (
+                f"coefficient of {pair}",
+                c,
+                lambda new, p=pair: GramOperator(x.identity, {**x.outer, p: new}),
+            )
     elif isinstance(x, Isotropic):
         yield "isotropic part", x.f, lambda new: Isotropic(new, x.h, x.x, x.vector)
         yield "radial part", x.h, lambda new: Isotropic(x.f, new, x.x, x.vector)

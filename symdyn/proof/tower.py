@@ -68,9 +68,10 @@ class Tower:
 
     def __init__(self, sign_of: Callable[[sp.Expr], int | None]) -> None:
         self.sign_of = sign_of
-        self.ring, *_ = ring([], sp.QQ)
-        self.generators: list[sp.Symbol] = []
-        self.signs: list[int | None] = []
+        # SymPy does not factor in a ring without generators, so one is there that nothing uses
+        self.generators: list[sp.Symbol] = [sp.Symbol("unused")]
+        self.signs: list[int | None] = [2]
+        self.ring = ring(self.generators, sp.QQ)[0]
         self.radicands: dict[int, Pair] = {}
         self.opaque: dict[Any, int] = {}
         self.lattice: dict[sp.Expr, int] = {}
@@ -106,7 +107,7 @@ class Tower:
             parts: dict[int, dict[tuple[int, ...], Any]] = {}
             for monomial, c in p.terms():
                 k, rest = divmod(monomial[index], 2)
-                lowered = monomial[:index] + (rest,) + monomial[index + 1 :]
+                lowered = (*monomial[:index], rest, *monomial[index + 1 :])
                 parts.setdefault(k, {})[lowered] = c
             p = self.ring.zero
             for k, terms in parts.items():
@@ -268,7 +269,40 @@ class Tower:
                 larger = self._needed_sign(gap, e) > 0
                 best = other if larger == isinstance(e, sp.Max) else best
             return best
+        if isinstance(e, sp.Piecewise):
+            return self._convert(self._branch(e))
         return self._generator(self._extend(e, None))
+
+    def _branch(self, e: sp.Piecewise) -> sp.Expr:
+        """The piece that applies throughout the cell."""
+        for piece, condition in e.args:
+            decided = self.decide(condition)
+            if decided is None:
+                raise Undecided(f"the cell does not decide {condition}")
+            if decided:
+                return piece
+        raise Undecided("no piece applies on the cell")
+
+    def decide(self, condition: Any) -> bool | None:
+        """Whether a condition holds throughout the cell (True), nowhere in it (False), or is not known (None)."""
+        if condition in (sp.true, sp.false):
+            return bool(condition)
+        if isinstance(condition, (sp.And, sp.Or)):
+            parts = [self.decide(c) for c in condition.args]
+            settled = isinstance(condition, sp.Or)
+            if settled in parts:
+                return settled
+            return None if None in parts else not settled
+        if isinstance(condition, sp.Not):
+            inner = self.decide(condition.args[0])
+            return None if inner is None else not inner
+        gap = self._convert(condition.lhs - condition.rhs)
+        s = 0 if not gap[0] else self.sign(gap)
+        if s is None or (abs(s) == 1 and not isinstance(condition, (sp.Ge, sp.Le))):
+            return None
+        if abs(s) == 1:
+            return True if isinstance(condition, sp.Ge) == (s > 0) else None
+        return bool(condition.func(s, 0))
 
     def _needed_sign(self, x: Pair, e: sp.Expr) -> int:
         s = _unit(self.sign(x))
@@ -283,11 +317,15 @@ class Tower:
             if inverse is not None and (2 * coefficient * inverse[1]).is_Integer:
                 base = self._convert(inverse[0])
                 twice = int(2 * coefficient * inverse[1])
-                factor = self.power(base, twice // 2) if twice % 2 == 0 else self.power(self.root(base), twice)
+                factor = (
+                    self.power(base, twice // 2) if twice % 2 == 0 else self.power(self.root(base), twice)
+                )
             else:
                 unit = self.lattice.setdefault(monomial, 1)
                 if unit % coefficient.q:
-                    raise Undecided(f"exponent {coefficient}*{monomial} outside the lattice of the expression")
+                    raise Undecided(
+                        f"exponent {coefficient}*{monomial} outside the lattice of the expression"
+                    )
                 index = self._extend(("exp", monomial, unit), 2)
                 factor = self.power(self._generator(index), int(coefficient * unit))
             out = self.mul(out, factor)
@@ -346,7 +384,7 @@ class Tower:
         known = {i: q for i, q in self.radicands.items() if not self._nested(self._lift(q[0])) and q[1] == 1}
         for size in (2, 3):
             for subset in combinations(known, size):
-                product = p
+                product = self._lift(p)
                 for i in subset:
                     product = product * self._lift(known[i][0])
                 square = _exact_square_root(product)
@@ -433,7 +471,7 @@ def _product(signs: list[int]) -> int:
 
 
 def _without(monomial: tuple[int, ...], index: int) -> tuple[int, ...]:
-    return monomial[:index] + (0,) + monomial[index + 1 :]
+    return (*monomial[:index], 0, *monomial[index + 1 :])
 
 
 def _terms(argument: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
