@@ -6,8 +6,9 @@ The run fails when a test is skipped, or expected to fail, that `allowed_skips.t
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +21,19 @@ def budget(text: str) -> set[str]:
     """The test ids of a budget: the first word of each line that is neither blank nor a comment."""
     lines = (line.strip() for line in text.splitlines())
     return {line.split()[0] for line in lines if line and not line.startswith("#")}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Verdicts are remembered within a run of the tests and not beyond it: every run starts cold."""
+    folder = tmp_path_factory.mktemp("cache")
+    before = os.environ.get("SYMDYN_CACHE")
+    os.environ["SYMDYN_CACHE"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["SYMDYN_CACHE"]
+    else:
+        os.environ["SYMDYN_CACHE"] = before
 
 
 class SkipBudget:

@@ -6,7 +6,6 @@ import html
 
 from symdyn.render import prose
 from symdyn.render.chapters import BADGES, Chapter, Derived, Formula, Section
-from symdyn.render.layout import display
 
 STYLE = """
 :root { --ink: #222; --faint: #667; --line: #dde; }
@@ -20,7 +19,8 @@ code { font-size: .85em; color: var(--faint); overflow-wrap: anywhere; }
 .formula { overflow-x: auto; padding: .3rem 0; }
 .formula math { font-size: 1.12em; }
 .where { color: var(--faint); font-size: .9em; }
-.badge { float: right; border-radius: 1em; color: #fff; font: 600 .8rem/1 system-ui, sans-serif; padding: .35em .8em; }
+.badge { float: right; border-radius: 1em; color: #fff; padding: .35em .8em;
+  font: 600 .8rem/1 system-ui, sans-serif; margin-top: .8rem; }
 .holds { background: #1b7837; } .conditional { background: #b35806; } .erratum { background: #b2182b; }
 .extraction { background: #6a51a3; } .open { background: #636363; }
 details { margin: .4rem 0; } summary { cursor: pointer; color: var(--faint); }
@@ -43,10 +43,7 @@ def html_book(chapters: tuple[Chapter, ...]) -> str:
 
 
 def _contents(chapter: Chapter) -> str:
-    links = (
-        f'<li><a href="#{s.entry.id}">{html.escape(s.entry.title.capitalize())}</a></li>'
-        for s in chapter.sections
-    )
+    links = (f'<li><a href="#{s.entry.id}">{prose.html_text(s.title)}</a></li>' for s in chapter.sections)
     return f"<h3>{html.escape(chapter.title)}</h3>\n<ul>\n" + "\n".join(links) + "\n</ul>"
 
 
@@ -69,12 +66,12 @@ def _section(section: Section) -> str:
     parts = [
         f'<section id="{e.id}">',
         f'<span class="badge {audited.status}">{html.escape(words)}</span>',
-        f"<h3>{html.escape(e.title.capitalize())}</h3>",
+        f"<h3>{prose.html_text(section.title)}</h3>",
         f'<div class="where"><code>{e.id}</code> · {prose.html_text(e.where)}</div>',
         f"<p>{prose.html_text(e.statement)}</p>",
     ]
-    if e.assumptions:
-        parts.append(f"<p><em>Assumes:</em> {'; '.join(map(prose.html_text, e.assumptions))}.</p>")
+    if section.assumptions:
+        parts.append(f"<p><em>Assumes:</em> {'; '.join(map(prose.html_text, section.assumptions))}.</p>")
     if audited.hypothesis:
         parts.append(f"<p><em>Hypothesis:</em> {prose.html_text(audited.hypothesis)}</p>")
     if audited.status in ("erratum", "conditional"):
@@ -102,7 +99,7 @@ def _derived(derived: Derived) -> str:
 
 def _formula(form: Formula) -> str:
     words = f"<p>{prose.html_text(form.words)}</p>" if form.words else ""
-    return words + (_display(display(prose.in_mathematics(form.latex))) if form.latex else "")
+    return words + (_display(form.latex) if form.latex else "")
 
 
 def _display(tex: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from symdyn.render import prose
 from symdyn.render.chapters import BADGES, Chapter, Derived, Formula, Section
-from symdyn.render.layout import display
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,openany]{book}
 \usepackage[T1]{fontenc}
@@ -65,13 +64,13 @@ def _chapter(chapter: Chapter) -> str:
 def _section(section: Section) -> str:
     e, audited = section.entry, section.audit
     parts = [
-        rf"\section{{{prose.escape(e.title.capitalize())}}}",
+        rf"\section{{{prose.latex(section.title)}}}",
         _breakable(e.id) + r"\hfill " + rf"\badge{{{audited.status}}}{{{_badge(section)}}}\\"
         rf"{{\small {prose.latex(e.where)}}}",
         prose.latex(e.statement),
     ]
-    if e.assumptions:
-        parts.append(r"\emph{Assumes:} " + "; ".join(map(prose.latex, e.assumptions)) + ".")
+    if section.assumptions:
+        parts.append(r"\emph{Assumes:} " + "; ".join(map(prose.latex, section.assumptions)) + ".")
     if audited.hypothesis:
         parts.append(r"\emph{Hypothesis:} " + prose.latex(audited.hypothesis))
     if audited.status in ("erratum", "conditional"):
@@ -106,7 +105,7 @@ def _reference(key: str) -> str:
 
 
 def _formula(form: Formula) -> str:
-    tex = f"\\formula{{{display(prose.in_mathematics(form.latex))}}}" if form.latex else ""
+    tex = f"\\formula{{{form.latex}}}" if form.latex else ""
     return f"{prose.latex(form.words)} {tex}".strip()
 
 

@@ -1,7 +1,8 @@
-"""What the book says, before it is LaTeX or HTML: a chapter for each topic, a section for each ledger entry."""
+"""What the book says, before it is LaTeX or HTML: a chapter for a topic, a section for a ledger entry."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from symdyn.auditing import AuditEntry, audit
 from symdyn.paper import Entry, Paper, entry, ledger
 from symdyn.registry import index, load, printed_forms
+from symdyn.render.latex import set_formula
+from symdyn.render.prose import from_ascii
 from symdyn.render.steps import steps as derivation
 from symdyn.statement import Chain, Experiment, Statement
 
@@ -23,6 +26,30 @@ BADGES = {
     "erratum": "erratum",
     "extraction": "text damaged",
     "open": "open",
+}
+
+
+_CAPITALS = (
+    "NTK",
+    "KKT",
+    "Bernoulli",
+    "Riccati",
+    "Hessian",
+    "Bregman",
+    "Azulay",
+    "Sherman",
+    "Morrison",
+    "Lyapunov",
+)
+_SPELLED = {"ode": "equation", "m": "M"} | {word.lower(): word for word in _CAPITALS}
+_NUMBERED = re.compile(r"(thm|lemma|prop|cor|fig|eq)(\d*)")
+_KINDS = {
+    "thm": "Theorem",
+    "lemma": "Lemma",
+    "prop": "Proposition",
+    "cor": "Corollary",
+    "fig": "Figure",
+    "eq": "Equation",
 }
 
 
@@ -49,6 +76,8 @@ class Section:
     """An entry of the ledger: what the paper says, what is known, and why."""
 
     entry: Entry
+    title: str
+    assumptions: tuple[str, ...]
     audit: AuditEntry
     printed: tuple[Formula, ...]
     results: tuple[tuple[str, Formula], ...]
@@ -79,8 +108,8 @@ def formula(statement: Statement) -> Formula:
     if isinstance(statement, Experiment):
         return Formula(statement.claim, "")
     if isinstance(statement, Chain):
-        return Formula(statement.conclusion, statement.formula)
-    return Formula("", statement.latex())
+        return Formula(statement.conclusion, set_formula(statement.formula) if statement.formula else "")
+    return Formula("", set_formula(statement.latex()))
 
 
 def chapters(progress: Progress | None = None) -> tuple[Chapter, ...]:
@@ -107,11 +136,27 @@ def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
     printed = tuple(formula(form.statement) for form in forms if form.ledger_id == audited.id)
     keys = {e.key for e in index()}
     results = tuple((key, formula(load(key).statement)) for key in audited.results if key in keys)
-    return Section(entry(audited.id), audited, printed, results)
+    e = entry(audited.id)
+    return Section(e, headline(e.title), tuple(map(from_ascii, e.assumptions)), audited, printed, results)
+
+
+def headline(words: str) -> str:
+    r"""The words of a ledger id as a headline: "balanced mu bernoulli" becomes "Balanced $\mu$ Bernoulli"."""
+    spelled = [_spelled(word) for word in words.split()]
+    return " ".join([spelled[0][0].upper() + spelled[0][1:], *spelled[1:]])
+
+
+def _spelled(word: str) -> str:
+    if numbered := _NUMBERED.fullmatch(word):
+        kind, numbers = _KINDS[numbered.group(1)], numbered.group(2)
+        return f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}".strip()
+    return from_ascii(_SPELLED.get(word, word))
 
 
 def _derived(result: Result) -> Derived:
-    return Derived(result.key, result.title, formula(result.statement), derivation(result.statement))
+    stated = formula(result.statement)
+    steps = tuple(step for step in derivation(result.statement) if step.latex != stated.latex)
+    return Derived(result.key, result.title, stated, steps)
 
 
 def formulas(chapter: Chapter) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symdyn.render import prose
-from symdyn.render.layout import display
+from symdyn.render.layout import display, tidy
 from symdyn.statement import Chain, Experiment, Statement
 
 if TYPE_CHECKING:
@@ -20,8 +20,15 @@ def statement_latex(statement: Statement) -> str:
         words = prose.katex(statement.conclusion)
         if not statement.formula:
             return words
-        return "\\begin{gathered}\n" + words + " \\\\\n" + display(statement.formula) + "\n\\end{gathered}"
-    return display(prose.in_mathematics(statement.latex()))
+        return (
+            "\\begin{gathered}\n" + words + " \\\\\n" + set_formula(statement.formula) + "\n\\end{gathered}"
+        )
+    return set_formula(statement.latex())
+
+
+def set_formula(tex: str) -> str:
+    """A formula as it is shown: symbols as commands, no needless parentheses, broken where it is long."""
+    return display(tidy(prose.in_mathematics(tex)))
 
 
 def result_latex(result: Result) -> str:

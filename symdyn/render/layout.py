@@ -162,3 +162,46 @@ def aligned(rows: list[str]) -> str:
 def display(tex: str, line: int = LINE) -> str:
     """The formula, broken into aligned lines where it is too long for one."""
     return tex if tex.lstrip().startswith(r"\begin{") else aligned(lines(tex, line))
+
+
+def stacked(formulas: list[str], line: int = LINE) -> str:
+    """Several formulas below each other, aligned at their first relation."""
+    return aligned([row for tex in formulas for row in lines(tex, line)])
+
+
+_ARGUMENTS = {r"\frac": 2, r"\tfrac": 2, r"\dfrac": 2, r"\sqrt": 1}
+
+
+def tidy(tex: str) -> str:
+    """The formula without the parentheses around all of a root or of half a fraction, which say nothing."""
+    return "".join(_tidied([token.text for token in tokens(tex)]))
+
+
+def _tidied(texts: list[str]) -> list[str]:
+    found: list[str] = []
+    i = 0
+    while i < len(texts):
+        text = texts[i]
+        found.append(text)
+        i += 1
+        if text == r"\sqrt" and texts[i] == "[":
+            end = texts.index("]", i) + 1
+            found += texts[i:end]
+            i = end
+        for _ in range(_ARGUMENTS.get(text, 0)):
+            group, i = _group(texts, i)
+            found += ["{", *_tidied(_unwrapped(group)), "}"]
+    return found
+
+
+def _unwrapped(group: list[str]) -> list[str]:
+    """The inside of a pair of parentheses that encloses the whole group."""
+    parts = tokens("".join(group).strip())
+    texts = [part.text for part in parts]
+    fenced = texts[:1] == [r"\left"] and texts[1:2] == ["("] and texts[-2:] == [r"\right", ")"]
+    n = 2 if fenced else 1
+    if not fenced and (texts[:1] != ["("] or texts[-1:] != [")"]):
+        return group
+    if any(part.depth == 0 for part in parts[n:-n]):
+        return group
+    return texts[n:-n]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterator
 
 UNICODE = {
@@ -32,7 +33,18 @@ _RAISED = {
     "ᵀ": r"\top ",
     "⊤": r"\top ",
 }
-_LOWERED = {"₀": "0", "₁": "1", "₂": "2", "₃": "3", "₄": "4", "ₐ": "a", "ᵢ": "i", "ₖ": "k", "ₙ": "n"}
+_LOWERED = {
+    "₀": "0",
+    "₁": "1",
+    "₂": "2",
+    "₃": "3",
+    "₄": "4",
+    "₊": "+",
+    "ₐ": "a",
+    "ᵢ": "i",
+    "ₖ": "k",
+    "ₙ": "n",
+}
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -44,6 +56,7 @@ _PIECE = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)|(.)")
 _COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
 _ACCENT = re.compile("(.)([" + "".join(_COMBINED) + "])")
 _PRECOMPOSED = {
+    "Ṁ": r"\dot M",
     "ȧ": r"\dot a",
     "ẇ": r"\dot w",
     "ẋ": r"\dot x",
@@ -126,5 +139,52 @@ def mathml(tex: str, block: bool = False) -> str:
     """MathML of a formula, which current browsers set by themselves; the LaTeX is its alternative text."""
     from latex2mathml.converter import convert
 
-    markup: str = convert(tex, display="block" if block else "inline")
+    markup = _VARIANT.sub(_styled, convert(tex, display="block" if block else "inline"))
     return markup.replace("<math ", f'<math alttext="{html.escape(tex)}" ', 1)
+
+
+_VARIANT = re.compile(r'<mi mathvariant="(double-struck|bold|script)">(\w)</mi>')
+_STYLES = {"double-struck": "DOUBLE-STRUCK", "bold": "BOLD", "script": "SCRIPT"}
+
+
+def _styled(match: re.Match[str]) -> str:
+    """A letter in another style as the character of that style: browsers ignore the attribute."""
+    style, letter = match.groups()
+    size = "CAPITAL" if letter.isupper() else "SMALL"
+    for name in (f"MATHEMATICAL {_STYLES[style]} {size}", f"{_STYLES[style]} {size}"):
+        try:
+            return f"<mi>{unicodedata.lookup(f'{name} {letter.upper()}')}</mi>"
+        except KeyError:  # ℝ, ℒ and a few more are older than their alphabets and named differently
+            continue
+    return match.group()
+
+
+_ASCII = {
+    "||": "‖", "!=": "≠", ">=": "≥", "<=": "≤", "<<": "≪", ">>": "≫", "->": "→", "+-": "±", "^T": "ᵀ",
+}  # fmt: skip
+_GREEK = (
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "eta",
+    "theta",
+    "kappa",
+    "lambda",
+    "mu",
+    "nu",
+    "phi",
+    "psi",
+    "omega",
+    "upsilon",
+    "tau",
+    "rho",
+)
+_NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_(\w|\*))?(?![A-Za-z])")
+
+
+def from_ascii(text: str) -> str:
+    """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols."""
+    for typed, symbol in _ASCII.items():
+        text = text.replace(typed, symbol)
+    return _NAME.sub(lambda m: rf"$\{m.group(1)}" + (f"_{m.group(2)}$" if m.group(2) else "$"), text)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from symdyn.calculus.gram import Combination, Flow, GramOperator
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.vectors import Dot, Linear, Vector
+from symdyn.calculus.vectors import Dot, Linear, transposed_latex
 from symdyn.compile.named import NamedFunction
 from symdyn.render import prose
 from symdyn.render.latex import statement_latex
-from symdyn.render.layout import display
+from symdyn.render.layout import display, stacked, tidy
 from symdyn.statement import (
     Asymptotic,
     Chain,
@@ -33,6 +35,9 @@ from symdyn.statement import (
 if TYPE_CHECKING:
     from symdyn.result import Step
 
+_SAYS_ITSELF = re.compile(r"[+-]|\\sqrt")
+"""A quantity that is kept folded for its accuracy, such as κ + δ, prints as what it is."""
+
 Line = tuple[str, str]
 """A reason in words and a formula."""
 
@@ -41,7 +46,11 @@ def steps(statement: Statement) -> tuple[Step, ...]:
     """The derivation of a statement, each step a reason and a formula that KaTeX and LaTeX set."""
     from symdyn.result import Step
 
-    return tuple(Step(reason, display(prose.in_mathematics(tex))) for reason, tex in _lines(statement))
+    found = []
+    for reason, group in groupby(_lines(statement), key=lambda line: line[0]):
+        formulas = [tidy(prose.in_mathematics(tex)) for _, tex in group]
+        found.append(Step(reason, display(formulas[0]) if len(formulas) == 1 else stacked(formulas)))
+    return tuple(found)
 
 
 def _lines(statement: Statement) -> Iterator[Line]:
@@ -110,7 +119,9 @@ def _named(statement: Statement) -> Iterator[Line]:
         seen.update(dict.fromkeys(found))
         waiting.extend(q.defined() for q in found)
     for quantity in seen:
-        yield "With", f"{typeset(quantity)} = {typeset(quantity.defined())}"
+        name = typeset(quantity)
+        if not _SAYS_ITSELF.search(name):
+            yield "With", f"{name} = {typeset(quantity.defined())}"
 
 
 def _dot(x: Any) -> str:
@@ -177,29 +188,31 @@ def _dynamics(statement: Dynamics) -> Iterator[Line]:
 
 def _vanishing(label: str, gap: Any) -> Iterator[Line]:
     """The residual, coefficient by coefficient, that the normal form shows to be zero."""
-    if isinstance(gap, (tuple, list)):
-        for part in gap:
-            yield from _vanishing(label, part)
-    elif isinstance(gap, (Combination, GramOperator)) and gap:
-        named: dict[Any, Any] = (
-            dict(gap.terms) if isinstance(gap, Combination) else {"I": gap.identity} | dict(gap.outer)
-        )
-        for key, coefficient in named.items():
-            if coefficient != 0:
-                yield f"{label}: coefficient of ${_label(key)}$", f"{typeset(coefficient)} = 0"
-    elif isinstance(gap, Isotropic):
-        yield f"{label}: coefficient of $I$", f"{typeset(gap.f)} = 0"
-        yield rf"{label}: coefficient of $\hat\beta \hat\beta^\top$", f"{typeset(gap.h)} = 0"
-    else:
-        yield label, f"{typeset(gap)} = 0"
+    coefficients = list(_coefficients(gap))
+    left = [(of, coefficient) for of, coefficient in coefficients if coefficient != 0]
+    if not left:
+        yield label, "0"
+    for of, coefficient in left:
+        yield label + (f", coefficient of ${of}$" if of else ""), f"{typeset(coefficient)} = 0"
 
 
-def _label(key: Any) -> str:
-    if isinstance(key, Vector):
-        return key.latex()
-    if key == "I":
-        return "I"
-    return rf"{key[0].latex()} {key[1].latex()}^\top"
+def _coefficients(gap: Any) -> Iterator[tuple[str, sp.Expr]]:
+    """What each coefficient of a value belongs to, in LaTeX, and the coefficient."""
+    match gap:
+        case tuple() | list():
+            for part in gap:
+                yield from _coefficients(part)
+        case Combination():
+            yield from ((v.latex(), c) for v, c in gap.terms.items())
+        case GramOperator():
+            yield "I", gap.identity
+            yield from ((rf"{u.latex()} {transposed_latex(v)}", c) for (u, v), c in gap.outer.items())
+        case Isotropic():
+            beta = gap.vector.latex()
+            yield "I", gap.f
+            yield rf"{beta} {transposed_latex(gap.vector)} / \|{beta}\|^2", gap.h
+        case sp.Basic():
+            yield "", gap
 
 
 def _solution(statement: Solution) -> Iterator[Line]:

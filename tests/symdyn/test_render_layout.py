@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from symdyn.render.layout import aligned, display, lines, width
+from symdyn.render.layout import aligned, display, lines, tidy, width
 
 LONG = (
     r"\dot{\mu} = \left(a + b\right) \frac{\kappa + \delta}{2} + \sqrt{\delta^{2} + 4 \mu^{2}} "
@@ -63,3 +63,18 @@ def test_width_counts_what_is_printed(tex: str, expected: int) -> None:
 
 def test_broken_formulas_are_accepted_by_katex(complaints) -> None:
     assert complaints([display(LONG), display(LONG, line=20)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("tex", "expected"),
+    [
+        (r"\frac{(\kappa + \delta)}{2}", r"\frac{\kappa + \delta}{2}"),
+        (r"\sqrt{\left(\kappa + \delta\right)}", r"\sqrt{\kappa + \delta}"),
+        (r"\frac{1}{(a)(b)}", r"\frac{1}{(a)(b)}"),
+        (r"\frac{\sqrt{(a + b)}}{c}", r"\frac{\sqrt{a + b}}{c}"),
+        (r"\sqrt[3]{(a)}", r"\sqrt[3]{a}"),
+        (r"\sinh{\left(x + y\right)} (a + b)", r"\sinh{\left(x + y\right)} (a + b)"),
+    ],
+)
+def test_tidying_drops_only_parentheses_that_say_nothing(tex: str, expected: str) -> None:
+    assert tidy(tex) == expected

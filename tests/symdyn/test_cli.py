@@ -1,0 +1,249 @@
+"""The command line as a user meets it: what it prints where, its exit status, what it says when asked for nonsense."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from symdyn import auditing
+from symdyn.auditing import AuditEntry
+from symdyn.cli import main
+from symdyn.paper import ledger
+from symdyn.registry import index
+
+DELTA = "single_neuron.conserved_delta"
+DELTA_ID = "kunin2024.single-conserved-delta"
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def symdyn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """Run the command line in this process."""
+
+    def run(*arguments: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["symdyn", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        captured = capsys.readouterr()
+        return Answer(int(stopped.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+def entry(status: str = "holds", **extra: object) -> AuditEntry:
+    return AuditEntry(DELTA_ID, "single_neuron", status, "proved", (DELTA,), 0.5, **extra)
+
+
+@pytest.fixture
+def audited(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the audit find what a test says."""
+
+    def finds(*entries: AuditEntry) -> None:
+        monkeypatch.setattr(auditing, "audit", lambda *_: list(entries))
+
+    return finds
+
+
+def test_list_shows_every_result_with_its_title_and_ledger_ids(symdyn) -> None:
+    answer = symdyn("list")
+    assert answer.status == 0
+    for e in index():
+        assert e.key in answer.out
+        assert all(ledger_id in answer.out for ledger_id in e.ledger)
+
+
+def test_list_as_json_is_the_index(symdyn) -> None:
+    listed = json.loads(symdyn("list", "--topic", "single_neuron", "--json").out)
+    assert [e["key"] for e in listed] == [e.key for e in index() if e.topic == "single_neuron"]
+    assert set(listed[0]) == {"key", "topic", "title", "ledger", "module"}
+
+
+@pytest.mark.parametrize("name", [DELTA, DELTA_ID])
+def test_show_finds_a_result_by_key_and_by_ledger_id(symdyn, name: str) -> None:
+    answer = symdyn("show", name)
+    assert answer.status == 0
+    assert DELTA in answer.out
+    assert DELTA_ID in answer.out
+    assert r"\eta_{w}" in answer.out
+    assert "read-out weight" in answer.out
+
+
+def test_show_with_steps_adds_the_derivation(symdyn) -> None:
+    without, with_steps = symdyn("show", DELTA).out, symdyn("show", DELTA, "--steps").out
+    assert "By the chain rule" not in without
+    assert "By the chain rule" in with_steps
+
+
+def test_show_as_json(symdyn) -> None:
+    shown = json.loads(symdyn("show", DELTA, "--json").out)
+    assert shown["key"] == DELTA
+    assert shown["papers"] == ["kunin2024"]
+    assert [a["name"] for a in shown["arguments"]] == ["a", "w", "eta_a", "eta_w"]
+    assert shown["steps"][0]["latex"]
+
+
+def test_show_answers_within_two_seconds() -> None:
+    command = [sys.executable, "-m", "symdyn", "show", DELTA, "--steps"]
+    subprocess.run(command, check=True, capture_output=True)
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("single_neuron.conservd_delta", DELTA),
+        ("conserved_delta", DELTA),
+        ("kunin2024.single-conserved-delt", DELTA_ID),
+        ("kunin24.single-conserved-delta", DELTA_ID),
+    ],
+)
+@pytest.mark.parametrize("command", ["show", "verify", "cite"])
+def test_an_unknown_name_suggests_near_ones(symdyn, command: str, wrong: str, right: str) -> None:
+    answer = symdyn(command, wrong)
+    assert answer.status == 2
+    assert answer.out == ""
+    assert wrong in answer.err
+    assert right in answer.err
+
+
+def test_a_ledger_entry_without_a_result_is_called_open(symdyn) -> None:
+    settled = {ledger_id for e in index() for ledger_id in e.ledger}
+    unsettled = next(ledger_id for ledger_id in ledger() if ledger_id not in settled)
+    answer = symdyn("show", unsettled)
+    assert answer.status == 2
+    assert "it is open" in answer.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "--topic", "single_nueron"), ("audit", "--topic", "single_nueron")]
+)
+def test_an_unknown_topic_suggests_a_near_one(symdyn, arguments: tuple[str, ...]) -> None:
+    answer = symdyn(*arguments)
+    assert answer.status == 2
+    assert "single_neuron" in answer.err
+
+
+def test_an_unknown_paper_suggests_a_near_one(symdyn) -> None:
+    answer = symdyn("audit", "--paper", "kunin24")
+    assert answer.status == 2
+    assert "kunin2024" in answer.err
+
+
+def test_verify_reports_verdict_grade_and_evidence(symdyn) -> None:
+    answer = symdyn("verify", DELTA)
+    assert answer.status == 0
+    assert all(word in answer.out for word in (DELTA, "PROVED", "proved", "mutants refuted"))
+
+
+def test_verify_as_json(symdyn) -> None:
+    (verdict,) = json.loads(symdyn("verify", DELTA_ID, "--json").out)
+    assert verdict["key"] == DELTA
+    assert verdict["holds"] is True
+    assert verdict["outcome"] == "PROVED"
+    assert len(verdict["mutants"]) >= 3
+
+
+def test_audit_as_json_has_the_agreed_fields_in_ledger_order(symdyn, audited) -> None:
+    audited(
+        entry(),
+        entry("erratum", printed="p", counterexample="x = 1", corrected="c", severity="typo"),
+        entry("conditional", hypothesis="h", counterexample="x = 2"),
+    )
+    holds, erratum, conditional = json.loads(symdyn("audit", "--json").out)
+    common = {"id", "topic", "status", "grade", "results", "seconds"}
+    assert set(holds) == common
+    assert set(erratum) == common | {"printed", "counterexample", "corrected", "severity"}
+    assert set(conditional) == common | {"hypothesis", "counterexample"}
+
+
+def test_open_entries_and_refuted_printed_forms_are_no_failure(symdyn, audited) -> None:
+    audited(entry("open"), entry("erratum", counterexample="x = 1", severity="typo"))
+    answer = symdyn("audit")
+    assert answer.status == 0
+    assert "2 entries: 1 open, 1 erratum" in answer.out
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_a_failure_ends_the_audit_with_status_one_and_is_named_on_stderr(symdyn, audited, as_json) -> None:
+    audited(entry(), entry("open", failures=("single_neuron.x: surviving mutant",)))
+    answer = symdyn("audit", *as_json)
+    assert answer.status == 1
+    assert "surviving mutant" in answer.err
+
+
+def test_errata_lists_errata_only(symdyn, audited) -> None:
+    audited(
+        entry(), entry("erratum", printed="p", counterexample="δ = 1", corrected="c", severity="substantive")
+    )
+    answer = symdyn("errata")
+    assert answer.status == 0
+    assert answer.out.splitlines()[0] == "1 errata"
+    assert "substantive" in answer.out
+    assert "δ = 1" in answer.out
+    assert len(json.loads(symdyn("errata", "--json").out)) == 1
+
+
+def test_cite_prints_bibtex_of_each_paper_once(symdyn) -> None:
+    answer = symdyn("cite", DELTA, DELTA_ID)
+    assert answer.status == 0
+    assert answer.out.count("@inproceedings{kunin2024,") == 1
+
+
+@pytest.mark.parametrize("command", [("book", "-o"), ("study", "run", "kunin2024.fig234-full-rank", "--out")])
+def test_an_unwritable_folder_is_refused_before_any_work(
+    symdyn, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    start = time.perf_counter()
+    answer = symdyn(*command, str(blocked / "book"))
+    assert answer.status == 2
+    assert "cannot be written" in answer.err
+    assert time.perf_counter() - start < 5
+    assert blocked.read_text() == "in the way"
+
+
+def test_studies_are_listed(symdyn) -> None:
+    assert "kunin2024.fig234-full-rank" in symdyn("study", "list").out
+    listed = json.loads(symdyn("study", "list", "--json").out)
+    assert {"key", "title", "module"} == set(listed[0])
+
+
+def test_an_unknown_study_suggests_a_near_one(symdyn) -> None:
+    answer = symdyn("study", "run", "kunin2024.fig234-ful-rank")
+    assert answer.status == 2
+    assert "kunin2024.fig234-full-rank" in answer.err
+
+
+def test_an_unknown_scale_is_refused(symdyn, tmp_path: Path) -> None:
+    answer = symdyn("study", "run", "kunin2024.fig234-full-rank", "--scale", "huge", "--out", str(tmp_path))
+    assert answer.status == 2
+    assert "laptop" in answer.err
+
+
+def test_python_m_symdyn_is_the_command(symdyn) -> None:
+    command = [sys.executable, "-m", "symdyn", "list", "--json"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(run.stdout) == json.loads(symdyn("list", "--json").out)
+
+
+def test_the_real_audit_decides_every_entry_it_has_results_for(symdyn) -> None:
+    answer = symdyn("audit", "--topic", "single_neuron", "--json")
+    entries = json.loads(answer.out)
+    assert [e["id"] for e in entries] == [e.id for e in ledger().values() if e.topic == "single_neuron"]
+    assert {e["status"] for e in entries if DELTA in e["results"]} == {"holds"}
+    assert answer.status == 0, answer.err

@@ -1,0 +1,177 @@
+"""Every result can be set: by KaTeX in strict mode, in LaTeX, in a notebook, in the book."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import symdyn
+from symdyn.auditing import AuditEntry
+from symdyn.paper import ledger
+from symdyn.registry import index, printed_forms
+from symdyn.render import book, chapters, prose
+from symdyn.render.chapters import headline
+from symdyn.render.latex import statement_latex
+
+KEYS = [e.key for e in index()]
+WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|\\.")
+
+
+def bare_words(tex: str) -> set[str]:
+    """Runs of three letters or more that are neither a command nor text: names that were not typeset."""
+    return set(re.findall(r"[A-Za-z]{3,}", WORDS.sub(" ", tex)))
+
+
+def formulas_of(result: symdyn.Result) -> list[str]:
+    return [result.latex(), *(step.latex for step in result.steps)]
+
+
+def test_katex_sets_every_formula_of_every_result(complaints) -> None:
+    formulas = [tex for key in KEYS for tex in formulas_of(symdyn.load(key))]
+    formulas += [statement_latex(form.statement) for form in printed_forms()]
+    assert complaints(formulas) == {}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_name_is_left_bare(key: str) -> None:
+    assert {tex: words for tex in formulas_of(symdyn.load(key)) if (words := bare_words(tex))} == {}
+
+
+def test_bare_words_are_noticed() -> None:
+    assert bare_words(r"\beta_{star} + \operatorname{atanh}{\left(x \right)} \text{with words}") == {"star"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_result_has_steps_with_reasons(key: str) -> None:
+    steps = symdyn.load(key).steps
+    assert steps
+    assert all(step.reason and step.latex for step in steps)
+
+
+def test_every_reason_and_title_is_ascii_in_latex() -> None:
+    texts = [
+        text for key in KEYS for text in (symdyn.load(key).title, *(s.reason for s in symdyn.load(key).steps))
+    ]
+    assert all(prose.latex(text).isascii() for text in texts)
+
+
+def test_the_steps_of_a_conservation_law_show_flow_chain_rule_and_conclusion() -> None:
+    steps = symdyn.load("single_neuron.conserved_delta").steps
+    assert [step.reason for step in steps] == [
+        "The quantity",
+        "Along the flow",
+        "By the chain rule",
+        "Hence nothing changes along the flow",
+    ]
+    assert r"\dot{a} &=" in steps[1].latex
+    assert r"\dot{w} &=" in steps[1].latex
+    assert steps[-1].latex.endswith("= 0")
+
+
+def test_a_notebook_shows_formula_source_and_verdict() -> None:
+    result = symdyn.load("single_neuron.conserved_delta")
+    shown = result._repr_html_()
+    assert "kunin2024.single-conserved-delta" in shown
+    assert "PROVED" in shown
+    assert "$$" in shown
+    assert result._repr_latex_() == f"$\\displaystyle {result.latex()}$"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("balanced mu bernoulli", r"Balanced $\mu$ Bernoulli"),
+        ("thm1 implicit bias", "Theorem 1 implicit bias"),
+        ("fig234 low rank", "Figures 2, 3, 4 low rank"),
+        ("ntk definition", "NTK definition"),
+    ],
+)
+def test_headlines(words: str, expected: str) -> None:
+    assert headline(words) == expected
+
+
+DEFECTS = {
+    "kunin2024.single-conserved-delta": ("holds", {}),
+    "kunin2024.phi-delta-potential": (
+        "erratum",
+        {
+            "printed": "p",
+            "counterexample": "δ = 1/2, a = 3: -7/2",
+            "corrected": "c",
+            "severity": "substantive",
+        },
+    ),
+    "kunin2024.gM-inverse": ("conditional", {"hypothesis": "δ < 0 & more", "counterexample": "δ = 1"}),
+}
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, book.Written]:
+    """A book on a machine without pdflatex, whose audit found one entry of each kind."""
+
+    def audit(topic: str, progress: object) -> list[AuditEntry]:
+        found = []
+        for e in ledger().values():
+            if e.topic == topic:
+                status, extra = DEFECTS.get(e.id, ("open", {}))
+                keys = tuple(i.key for i in index() if e.id in i.ledger)
+                found.append(AuditEntry(e.id, e.topic, status, "proved", keys, 0.0, **extra))
+        return found
+
+    monkeypatch.setattr(chapters, "audit", audit)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    done = book.write_book(tmp_path)
+    return (tmp_path / "symdyn.tex").read_text("utf-8"), (tmp_path / "index.html").read_text("utf-8"), done
+
+
+def test_both_books_hold_every_entry_and_every_result(written) -> None:
+    tex, page, _ = written
+    topics = {e.topic for e in index()}
+    for e in ledger().values():
+        if e.topic in topics:
+            assert f'<section id="{e.id}">' in page
+            assert prose.escape(e.id).replace(".", r".\allowbreak{}").replace("-", r"-\allowbreak{}") in tex
+    for key in KEYS:
+        assert f'<article id="{key}">' in page
+        assert rf"\label{{{key}}}" in tex
+
+
+def test_both_books_show_errata_with_counterexample_and_hypotheses(written) -> None:
+    tex, page, _ = written
+    assert r"\badge{erratum}{erratum, substantive, proved}" in tex
+    assert r"\emph{Hypothesis:} $\delta$ < 0 \& more" in tex
+    assert "-7/\\allowbreak{}2" in tex
+    assert '<span class="badge erratum">erratum, substantive, proved</span>' in page
+    assert "&lt; 0 &amp; more" in page
+    assert "<em>Corrected by</em>" in page
+
+
+def test_the_latex_book_is_ascii_and_the_page_needs_no_network(written) -> None:
+    tex, page, _ = written
+    assert tex.isascii()
+    assert not re.search(r"(src|href)=\"(https?:)?//", page)
+    assert "<script" not in page
+
+
+def test_without_pdflatex_the_book_says_so(written) -> None:
+    _, _, done = written
+    assert [path.name for path in done.files] == ["symdyn.tex", "index.html"]
+    assert "pdflatex was not found" in done.pdf_notice
+    assert not done.pdf_failed
+
+
+def test_a_formula_that_pdflatex_refuses_fails_the_book_and_shows_the_line(
+    tmp_path: Path, monkeypatch
+) -> None:
+    compiler = tmp_path / "pdflatex"
+    compiler.write_text("#!/bin/sh\necho './symdyn.tex:7: Undefined control sequence.'\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _: str(compiler))
+    monkeypatch.setattr(book, "chapters", lambda _: ())
+    done = book.write_book(tmp_path)
+    assert done.pdf_failed
+    assert "symdyn.tex:7: Undefined control sequence" in done.pdf_notice
+    assert not (tmp_path / "symdyn.pdf").exists()
