@@ -26,6 +26,7 @@ from symdyn.compile import arrays, compensated
 from symdyn.compile.arrays import Array, Collected
 
 _LARGEST_EXPONENT = {"float32": 60.0, "float64": 600.0}
+_SADDLE_EXPONENT = {"float32": 30.0, "float64": 300.0}
 
 
 @dataclass(frozen=True)
@@ -121,17 +122,19 @@ def modes_of(read: Collected) -> Modes:
         alpha=alpha.hi,
         omega0=omega.hi,
         length=compensated.sqrt(xp, square).hi,
-        across=_across(xp, w0, beta_star, omega, square),
+        across=_across(xp, w0, beta_star),
     )
 
 
-def _across(xp: Any, w0: Array, beta_star: Array, omega: Any, square: Any) -> Array:
+def _across(xp: Any, w0: Array, beta_star: Array) -> Array:
     """w0 - (w0.beta*/|beta*|^2) beta*; on a line nothing is across."""
     if w0.shape[-1] == 1:
         return (w0 + beta_star) * 0
-    slope = compensated.divide(omega, square)
+    largest = xp.amax(xp.abs(arrays.detach(beta_star)), -1)[..., None]
+    direction = beta_star / xp.exp2(xp.floor(xp.log2(largest)))
+    slope = compensated.divide(compensated.dot(w0, direction), compensated.dot(direction, direction))
     column = compensated.Double(slope.hi[..., None], slope.lo[..., None])
-    along = compensated.multiply(column, compensated.double(beta_star))
+    along = compensated.multiply(column, compensated.double(direction))
     return compensated.subtract(compensated.double(w0), along).hi
 
 
@@ -178,13 +181,14 @@ def _scaled(xp: Any, t: Array, a0: Array, eta_w: Array, modes: Modes) -> Scaled:
 def _exponent(xp: Any, growing: Array, eta_w: Array, modes: Modes) -> Array:
     """How much of e^(lambda+ t) to keep beside alpha: all of it, or what makes the growing mode of order one.
 
-    The result does not depend on the choice; overflow and underflow do.
+    The result does not depend on the choice; overflow and underflow do. At alpha = 0 only the derivative
+    by alpha is concerned, e^(lambda+ t), which is cut where it would overflow.
     """
-    largest = _LARGEST_EXPONENT[str(growing.dtype).rpartition(".")[2]]
+    dtype = str(growing.dtype).rpartition(".")[2]
     size = arrays.where(xp, modes.alpha == 0, 1.0, xp.abs(modes.alpha))
     growth = arrays.where(xp, modes.growth == 0, 1.0, modes.growth)
-    enough = xp.clip(0.5 * (xp.log(growth) - xp.log(eta_w)) - xp.log(size), 0.0, largest)
-    enough = arrays.where(xp, modes.alpha == 0, largest, enough)
+    enough = xp.clip(0.5 * (xp.log(growth) - xp.log(eta_w)) - xp.log(size), 0.0, _LARGEST_EXPONENT[dtype])
+    enough = arrays.where(xp, modes.alpha == 0, _SADDLE_EXPONENT[dtype], enough)
     return xp.minimum(growing, enough)
 
 
@@ -299,9 +303,19 @@ def _mu_phi(read: Collected) -> tuple[Array, Array]:
     a0, eta_a, eta_w = (read[name][..., None] for name in ("a0", "eta_a", "eta_w"))
     now = _scaled(xp, times, a0, eta_w, modes)
     along = (modes.decay / eta_a * now.mode + modes.omega0 * now.start) / modes.length
-    size = arrays.hypot(xp, along, breadth * now.rest)
+    aside = breadth * now.rest
+    size = arrays.hypot(xp, along, aside)
     side = arrays.where(xp, modes.alpha == 0, xp.sign(modes.omega0), xp.sign(modes.alpha))
     side = arrays.where(xp, side == 0, float("nan"), side)
-    phi = xp.where(size == 0, side, arrays.divide(xp, along, size))
+    phi = xp.where(size == 0, side, _cosine(xp, along, aside))
     mu = (now.mode + a0 * now.start) / now.norm * (size / now.norm)
     return (mu, phi) if len(read["t"].shape) else (mu[..., 0], phi[..., 0])
+
+
+def _cosine(xp: Any, along: Array, aside: Array) -> Array:
+    """along / hypot(along, aside), with finite gradients however small both are."""
+    steep = xp.abs(along) >= aside
+    smaller, larger = xp.where(steep, aside, along), xp.where(steep, along, aside)
+    ratio = arrays.divide(xp, smaller, larger)
+    root = xp.sqrt(1 + ratio**2)
+    return xp.where(steep, xp.sign(along), ratio) / root
