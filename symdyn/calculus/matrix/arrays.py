@@ -63,7 +63,7 @@ class _Frame:
     def lift(self, array: Array, matrix_axes: int) -> Array:
         """The array with an axis of size 1 for each active index, before its last `matrix_axes` axes."""
         split = len(array.shape) - matrix_axes
-        return array.reshape(*array.shape[:split], *(1 for _ in self.active), *array.shape[split:])
+        return array.reshape((*array.shape[:split], *(1 for _ in self.active), *array.shape[split:]))
 
 
 def evaluate(
@@ -249,9 +249,9 @@ def _factor(factor: Factor, frame: _Frame) -> Array:
         left, right = _word(factor.left, frame), _word(factor.right, frame)
         product = left[..., :, None, :, None] * right[..., None, :, None, :]
         rows, cols = left.shape[-2] * right.shape[-2], left.shape[-1] * right.shape[-1]
-        return product.reshape(*product.shape[:-4], rows, cols)
+        return product.reshape((*product.shape[:-4], rows, cols))
     array = _swap(_word(factor.word, frame), frame)
-    stacked = array.reshape(*array.shape[:-2], array.shape[-2] * array.shape[-1], 1)
+    stacked = array.reshape((*array.shape[:-2], array.shape[-2] * array.shape[-1], 1))
     return _swap(stacked, frame) if factor.transposed else stacked
 
 
@@ -263,7 +263,7 @@ def _inverse(array: Array, frame: _Frame) -> Array:
     if not frame.exact:
         return frame.xp.linalg.inv(array)
     shape = array.shape
-    inverses = [sympy.Matrix(square.tolist()).inv().tolist() for square in array.reshape(-1, *shape[-2:])]
+    inverses = [sympy.Matrix(square.tolist()).inv().tolist() for square in array.reshape((-1, *shape[-2:]))]
     return np.array(inverses, dtype=object).reshape(shape)
 
 
@@ -271,7 +271,7 @@ def _basis(index: Index, frame: _Frame) -> Array:
     n = frame.size(index.size)
     if index in frame.active:
         axes = [n if k == index else 1 for k in frame.active]
-        return frame.eye(n).reshape(*axes, n, 1)
+        return frame.eye(n).reshape((*axes, n, 1))
     if index not in frame.indices:
         raise ValueError(f"no value given for the index {index.name}")
     return frame.lift(frame.eye(n)[:, frame.indices[index]][:, None], 2)

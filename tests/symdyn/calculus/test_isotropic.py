@@ -8,10 +8,7 @@ import pytest
 import sympy
 from sympy import Matrix, Rational, sqrt
 
-from symdyn.calculus.bridge import apply_isotropic, gram_to_isotropic, isotropic_to_gram
-from symdyn.calculus.gram import Dot, Vector, identity, inner, norm2, outer
-from symdyn.calculus.gram import evaluate as evaluate_gram
-from symdyn.calculus.gram import hessian as gram_hessian
+from symdyn.calculus.gram import Vector
 from symdyn.calculus.isotropic import BETA, Isotropic, gradient, hessian, hessian_condition, projector
 from symdyn.calculus.isotropic import identity as isotropic_identity
 
@@ -147,31 +144,3 @@ def test_latex():
     assert Isotropic(0, delta + x, x).latex() == (
         r"\left(\|\beta\|^2 + \delta\right) \frac{\beta \beta^\top}{\|\beta\|^2}"
     )
-
-
-# the bridge to Gram operators
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_isotropic_operators_are_gram_operators(d):
-    u = Vector("u")
-    point = values(d) | {u: NUMBERS[::-1][:d]}
-    gram = isotropic_to_gram(P)
-    assert Matrix(evaluate_gram(gram, point)) == matrix(P, d)
-    assert gram_to_isotropic(gram, x, BETA).map(sympy.cancel) == P
-    assert Matrix(evaluate_gram(apply_isotropic(P, u), point)) == matrix(P, d) * Matrix(point[u])
-
-
-def test_gram_and_isotropic_hessians_agree():
-    q = x**3 - sqrt(1 + x)
-    gram = gram_hessian(q.subs(x, norm2(BETA)), BETA)
-    assert (isotropic_to_gram(hessian(q, x)) - gram).map(sympy.cancel) == 0 * identity()
-
-
-def test_gram_operators_that_are_not_isotropic_are_refused():
-    u = Vector("u")
-    with pytest.raises(ValueError, match="not isotropic"):
-        gram_to_isotropic(outer(BETA, u), x, BETA)
-    with pytest.raises(ValueError, match="not only on the norm"):
-        gram_to_isotropic(inner(BETA, u) * identity(), x, BETA)
-    assert gram_to_isotropic(norm2(u) * identity(), x, BETA).f == Dot(u, u)
