@@ -12,6 +12,7 @@ from symdyn.compile import printers
 
 _GUARD_DIGITS = 15
 _ATTEMPTS = 6
+_BEFORE_ZERO = 3  # a zero may be digits that cancelled: it is believed only after so many doublings
 
 
 class PrecisionError(ArithmeticError):
@@ -29,10 +30,12 @@ def evaluate_exactly(program: Any, values: Mapping[str, Any], digits: int, check
     _check_arguments(program, values)
     working = digits + _GUARD_DIGITS
     previous = _evaluate(program, values, working, check)
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         working *= 2
         current = _evaluate(program, values, working, check)
-        if all(_agree(old, new, digits) for old, new in zip(_flat(previous), _flat(current), strict=True)):
+        pairs = list(zip(_flat(previous), _flat(current), strict=True))
+        settled = attempt + 1 >= _BEFORE_ZERO or all(new != 0 for _, new in pairs)
+        if settled and all(_agree(old, new, digits) for old, new in pairs):
             results = tuple(_public(part) for part in current)
             return results if program.is_tuple else results[0]
         previous = current

@@ -136,6 +136,9 @@ class Compiled:
         self.__doc__ = _docstring(program, backend, summary)
         self.__signature__ = _signature(program, backend)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self._program, self._backend, self._check, self._summary)
+
     def __repr__(self) -> str:
         return f"<compiled {self._program.name}{self.__signature__} on {self._backend}>"
 
@@ -146,7 +149,7 @@ class Compiled:
 
     @property
     def torch(self) -> Compiled:
-        """The same function for torch only: arguments become tensors (float64 unless tensors say otherwise)."""
+        """The same function for torch only: arguments become tensors, float64 unless they say otherwise."""
         return self._on("torch")
 
     @property

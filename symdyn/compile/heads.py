@@ -85,7 +85,11 @@ OPERATIONS: dict[str, Operation] = {
     "erfc": Operation("aid.special().erfc({0})", "xp.special.erfc({0})", "mp.erfc({0})"),
     "lambertw": Operation("aid.lambertw({0})", None, "aid.lambertw({0})", 0.0),
     "root_sum": Operation(
-        "xp.hypot({0}, xp.sqrt({1}))", "aid.root_sum(xp, {0}, {1})", "aid.sqrt({0} * {0} + {1})", 1.0, lift=True
+        "xp.hypot({0}, xp.sqrt({1}))",
+        "aid.root_sum(xp, {0}, {1})",
+        "aid.sqrt({0} * {0} + {1})",
+        1.0,
+        lift=True,
     ),
     "expm1_ratio": _both("arrays.phi1(xp, {0})", "aid.expm1_ratio({0})", 0.0),
     "log1p_ratio": _both("aid.log1p_ratio(xp, {0})", "aid.log1p_ratio({0})", 0.0),
@@ -122,8 +126,8 @@ class Head:
         return self.via is None or OPERATIONS[self.via].template(backend) is not None
 
 
-# Far from the origin sech and csch are written with decaying exponentials, so that their gradients do not
-# overflow. _FAR = sympy.Integer(20)
+# Far from the origin sech and csch are written with decaying exponentials: gradients then do not overflow.
+_FAR = sympy.Integer(20)
 
 
 def _sech(x: Any) -> Any:
@@ -187,6 +191,11 @@ RELATIONAL: dict[Any, tuple[str, bool]] = {
     sympy.Equality: ("equal", False),
     sympy.Unequality: ("unequal", False),
 }
+
+
+def head_of(operation: str) -> str:
+    """The name of the SymPy head that an operation computes."""
+    return next((cls.__name__ for cls, head in HEADS.items() if head.via == operation), operation)
 
 
 def supported_heads(backend: str | None = None) -> tuple[str, ...]:

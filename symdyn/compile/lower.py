@@ -318,7 +318,7 @@ def _is_square(expr: Expr) -> bool:
 
 
 def _paired_squares(factors: list[tuple[Expr, Expr]]) -> tuple[list[Any], list[Any], list[Expr]]:
-    """Factors above and below the line, and the ratios u/v whose squares replace u²/v², which could overflow."""
+    """Factors above and below the line, and the ratios u/v with (u/v)² for u²/v², which could overflow."""
     over = [(base, e) for base, e in factors if not (e.is_Rational and e.is_negative)]
     under = [(base, -e) for base, e in factors if e.is_Rational and e.is_negative]
     squares = [pair for pair in over if pair[1] == 2], [pair for pair in under if pair[1] == 2]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import sympy
+from mpmath.libmp import prec_to_dps
 
 Expr = Any  # a SymPy expression; SymPy ships no types
 
@@ -82,7 +83,8 @@ class NamedFunction(sympy.Function):
         return quantity.at(sympy.diff(quantity.definition, quantity.formal[argindex - 1]), self.args)
 
     def _eval_evalf(self, prec: int) -> Expr:
-        return unfold(self)._eval_evalf(prec)
+        digits = prec_to_dps(prec)
+        return unfold(self).evalf(digits, maxn=10 * digits + 300)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         text = self.quantity.latex

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from symdyn.compile import aids, arrays
-from symdyn.compile.heads import OPERATIONS, UnsupportedHead
+from symdyn.compile.heads import OPERATIONS, UnsupportedHead, head_of
 from symdyn.compile.lower import Graph
 
 _DIGITS_OF_A_LITERAL = 30
@@ -55,7 +55,7 @@ class _Writer:
         row = OPERATIONS[operation]
         template = row.template(self.backend)
         if template is None:
-            raise UnsupportedHead(self.name, operation, self.backend)
+            raise UnsupportedHead(self.name, head_of(operation), self.backend)
         texts = [
             self._lifted(o) if self._needs_lift(operation, operands, o) else self.operand(o) for o in operands
         ]

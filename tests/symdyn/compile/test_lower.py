@@ -1,0 +1,125 @@
+"""The graph behind a compiled function: sharing, norms, guards, and eigenvalues that keep their digits."""
+
+import numpy as np
+import pytest
+import sympy
+import torch
+
+from symdyn.calculus.gram import Combination, Dot, Vector, norm
+from symdyn.calculus.isotropic import Isotropic
+from symdyn.compile import Argument, build
+from symdyn.compile.outputs import radial_eigenvalue
+
+x, y, r = sympy.symbols("x y r", real=True)
+v = Vector("v")
+X, Y, V = Argument("x", x), Argument("y", y), Argument("v", v)
+
+
+def gradient(function, *inputs):
+    leaves = [torch.tensor(i, dtype=torch.float64, requires_grad=True) for i in inputs]
+    return [g.tolist() for g in torch.autograd.grad(function(*leaves).sum(), leaves)]
+
+
+def test_each_subexpression_is_computed_once_over_all_outputs():
+    shared = sympy.tanh(x + y)
+    text = build((shared**2 + sympy.sin(shared), 1 / shared, shared * v), (X, Y, V), name="t").source("numpy")
+    assert text.count("xp.tanh") == 1 and text.count("x + y") == 1
+
+
+def test_numbers_are_single_literals():
+    text = build(sympy.sqrt(2) * sympy.exp(2) * x / 3, (X,), name="t").source("torch")
+    assert repr(float(sympy.N(sympy.sqrt(2) * sympy.exp(2) / 3, 30))) in text
+    assert "sqrt" not in text and "exp" not in text
+
+
+def test_products_of_squares_do_not_overflow():
+    assert build(x**2 / y**2, (X, Y), name="t")(1e200, 2e200) == 0.25
+    assert build(1 / (1 + x**2 / y**2), (X, Y), name="t")(1e-200, 1e-200) == 0.5
+
+
+def test_a_norm_neither_overflows_nor_vanishes():
+    function = build(norm(3 * v), (V,), name="t")
+    for size in (1e-200, 1.0, 1e200):
+        assert function(np.array([3.0, 4.0]) * size) == pytest.approx(15 * size, rel=1e-15)
+        assert function(torch.tensor([3.0, 4.0]).double() * size).item() == pytest.approx(
+            15 * size, rel=1e-15
+        )
+
+
+def test_the_norm_has_gradient_zero_at_zero_and_its_square_a_true_hessian():
+    assert gradient(build(norm(v), (V,), name="t"), [0.0, 0.0]) == [[0.0, 0.0]]
+    square = build(norm(v) ** 2 * sympy.exp(norm(v) ** 2), (V,), name="t")
+    hessian = torch.func.jacrev(torch.func.jacrev(square))(torch.zeros(2, dtype=torch.float64))
+    assert hessian.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("power", [1, 3, -1, -3])
+def test_roots_of_products_with_a_norm(power):
+    function = build(sympy.sqrt(x * Dot(v, v) ** power), (X, V), name="t")
+    assert function(4.0, np.array([3.0, 4.0])) == pytest.approx(2 * 5.0**power, rel=1e-15)
+
+
+def test_the_branch_not_taken_spoils_neither_value_nor_gradient():
+    dangerous = [
+        1 / x,
+        sympy.log(x),
+        sympy.sqrt(x),
+        sympy.exp(1 / x),
+        x ** sympy.Rational(-1, 3),
+        sympy.log(-1 + x / x),
+    ]
+    for formula in (*dangerous[:5], sympy.acosh(1 + x), sympy.atanh(1 - x)):
+        function = build(sympy.Piecewise((formula, x > 0), (y * x, True)), (X, Y), name="t")
+        assert gradient(function, 0.0, 3.0) == [3.0, 0.0]
+        assert gradient(function, -2.0, 3.0) == [3.0, -2.0]
+        assert np.isfinite(gradient(function, 0.5, 3.0)).all()
+
+
+def test_guards_reach_through_overflow():
+    function = build(sympy.Piecewise((sympy.exp(x) - 1, x < 10), (sympy.cosh(y) * x, True)), (X, Y), name="t")
+    assert gradient(function, 1e4, 0.0) == [1.0, 0.0]
+    assert gradient(function, 0.0, 1e4) == [1.0, 0.0]
+
+
+def test_nested_pieces_and_the_gap_between_pieces():
+    inner = sympy.Piecewise((sympy.log(y), y > 0), (0, True))
+    function = build(sympy.Piecewise((inner / x, x > 0), (-1, x < 0)), (X, Y), name="t")
+    assert function(2.0, 1.0) == 0.0 and function(-2.0, -1.0) == -1.0 and np.isnan(function(0.0, 1.0))
+    assert gradient(function, -1.0, -1.0) == [0.0, 0.0]
+    assert gradient(function, 2.0, 1.0) == [0.0, 0.5]
+
+
+def test_a_coefficient_over_the_norm_is_taken_into_the_unit_vector():
+    function = build(Combination({v: x / norm(v)}), (X, V), name="t")
+    assert function(2.0, np.array([3e-200, 4e-200])) == pytest.approx([1.2, 1.6], rel=1e-15)
+    assert function(2.0, np.zeros(2)).tolist() == [0.0, 0.0]
+    assert gradient(function, 2.0, [0.0, 0.0]) == [0.0, [0.0, 0.0]]
+
+
+def test_pieces_of_a_coefficient_choose_between_vector_and_unit_vector():
+    slope = sympy.Piecewise((y, x > 0), (-1 / norm(v), True))
+    function = build(Combination({v: 2 * slope}), (X, Y, V), name="t")
+    both = function(np.array([1.0, -1.0]), 3.0, np.array([3.0, 4.0]))
+    np.testing.assert_allclose(both, [[18.0, 24.0], [-1.2, -1.6]], rtol=1e-15)
+    jacobian = torch.func.jacrev(function, argnums=2)(*map(torch.tensor, (1.0, 3.0)), torch.zeros(2))
+    assert jacobian.tolist() == [[6.0, 0.0], [0.0, 6.0]]
+
+
+def test_the_eigenvalue_along_the_vector_is_reduced_exactly(values, quantities):
+    d, rated = values.delta, values.eta_a * values.eta_w * r
+    kappa, plus = quantities.kappa(d, rated), quantities.plus(d, rated)
+    assert radial_eigenvalue(values.preconditioner) == kappa
+    assert radial_eigenvalue(values.inverse_preconditioner) == 1 / kappa
+    k, p = quantities.kappa(d, r), quantities.plus(d, r)
+    assert radial_eigenvalue(values.hess_potential) == sympy.sqrt(p) / k
+    assert radial_eigenvalue(Isotropic(x, x * y, r, v)) == x + x * y
+    assert plus.func == p.func
+
+
+def test_a_small_eigenvalue_is_kept_beside_a_large_one():
+    """f = 1 across and 10⁻³⁰ along: the entries along β are as small as they are, not rounding of 1 − 1."""
+    tiny = sympy.Rational(1, 10**30)
+    function = build(Isotropic(1, tiny - 1, r, v), (V,), name="t")
+    assert function(np.array([5.0])) == pytest.approx(np.array([[1e-30]]), rel=1e-15)
+    matrix = function(np.array([1.0, 1e-16]))
+    assert matrix[0, 0] == pytest.approx(1e-30 + 1e-32, rel=1e-14) and matrix[1, 1] == 1.0
