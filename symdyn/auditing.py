@@ -12,7 +12,7 @@ from typing import Any
 from symdyn.cache import Cache
 from symdyn.paper import Entry, ledger
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.registry import IndexEntry, index, load, load_study
+from symdyn.registry import IndexEntry, index, load, verify_study
 from symdyn.result import PRINTED, PrintedVerdict
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
@@ -36,6 +36,7 @@ class AuditEntry:
     corrected: str = ""
     severity: str = ""
     hypothesis: str = ""
+    stale: bool = False
     failures: tuple[str, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
@@ -55,6 +56,8 @@ class AuditEntry:
         else:
             names = ()
         out.update({name: getattr(self, name) for name in names})
+        if self.stale:
+            out["stale"] = True
         if self.failures:
             out["failures"] = list(self.failures)
         return out
@@ -157,7 +160,7 @@ def _thaw(kind: str, data: Any) -> Any:
 def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
     results = [j.key for j in jobs if j.kind == "result" and e.id in j.ledger]
     forms = [j.key for j in jobs if j.kind == "printed" and e.id in j.ledger]
-    study = load_study(e.id)
+    study = e.id in {s.key for s in index("study")}
     failures, statuses, grades, seconds = [], [], [], 0.0
     for key in results:
         verdict: Verdict = verdicts[key]
@@ -166,19 +169,19 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
         statuses.append("holds" if verdict.holds else "open")
         if not verdict.holds:
             failures.append(f"{key}: {verdict.outcome}, {verdict.evidence}{_survivors(verdict)}")
-    extra: dict[str, str] = {}
+    extra: dict[str, Any] = {}
     for key in forms:
         found: PrintedVerdict = verdicts[key]
         seconds += found.stated.seconds + (found.under.seconds if found.under else 0.0)
         statuses.append(found.status)
         grades.append(found.under.grade if found.under else found.stated.grade)
         extra |= _of_printed_form(key, found, results, failures)
-    if study is not None:
-        status, grade, more = _of_study(study, failures)
+    if study:
+        status, grade, more = _of_study(e.id)
         statuses.append(status)
         grades.append(grade)
         extra |= more
-        results = [*results, study.key]
+        results = [*results, e.id]
     status = max(statuses, key=STATUSES.index, default="open")
     if status == "erratum" and not results:
         failures.append(f"{e.id}: the printed form is refuted, but no result gives the corrected form")
@@ -215,9 +218,12 @@ def _of_printed_form(
     return extra | {"printed": form.statement.latex(), "corrected": corrected, "severity": form.severity}
 
 
-def _of_study(study: Any, failures: list[str]) -> tuple[str, str, dict[str, str]]:
-    outcome = study.outcome()
-    if outcome.stale:
-        failures.append(f"{study.key}: the stored measurement was made by other code; run the study again")
-    extra = {"hypothesis": outcome.hypothesis, "counterexample": outcome.counterexample}
-    return outcome.status, outcome.grade, extra if outcome.status == "conditional" else {}
+def _of_study(key: str) -> tuple[str, str, dict[str, Any]]:
+    """Status, grade and remarks from the stored measurement of a study, its claims computed anew."""
+    found = verify_study(key)
+    extra: dict[str, Any] = {"stale": bool(found["stale"])}
+    if found["status"] in ("conditional", "erratum"):
+        extra |= {"counterexample": found["evidence"], "hypothesis": found.get("hypothesis", "")}
+        extra |= {"printed": found.get("claim", ""), "corrected": found.get("corrected", "")}
+        extra["severity"] = found.get("severity", "substantive")
+    return found["status"], found["grade"], extra

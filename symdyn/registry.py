@@ -146,10 +146,14 @@ def _unknown(what: str, name: str, known: set[str]) -> str:
     return f"unknown {what} '{name}'{hint}"
 
 
-def load_study(ledger_id: str) -> Any:
-    """The study that is registered for a ledger id, or None."""
-    for e in index("study"):
-        if e.key == ledger_id:
-            module = importlib.import_module(e.module)
-            return next(s for s in vars(module).values() if getattr(s, "key", None) == ledger_id)
-    return None
+def verify_study(key: str) -> dict[str, Any]:
+    """What a study's stored measurement shows, its claims computed anew by the package that holds the study.
+
+    The package of an entry point `symdyn.studies` provides `verify_claims(key)`, which returns the fields status,
+    grade, evidence (a sentence) and stale, and runs without the libraries that measured.
+    """
+    found = next((e for e in index("study") if e.key == key), None)
+    if found is None:
+        raise KeyError(_unknown("study", key, {e.key for e in index("study")}))
+    package = importlib.import_module(_packages("symdyn.studies")[found.topic])
+    return package.verify_claims(key)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ from typing import Any
 
 import sympy as sp
 
-from symdyn.calculus.vectors import Dot, Vector
+from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
 from symdyn.notation import GLOSSARIES, Term
 from symdyn.paper import Entry, Paper, entry
@@ -98,21 +98,18 @@ class Result:
         return statement
 
     def _check_vocabulary(self, statement: Statement) -> None:
-        from symdyn.proof.check import _atoms
+        from symdyn.proof.claim import atoms, components
 
         glossary = GLOSSARIES.get(self.topic)
         for x in statement.expressions:
-            for atom in _atoms(x):
-                if isinstance(atom, (sp.Float,)):
-                    raise ValueError(f"{self.key}: {atom} is a floating-point number; write it as a Rational")
-                if glossary is None or isinstance(atom, Dot):
-                    continue
-                if (
-                    isinstance(atom, (sp.Symbol, Vector))
-                    and not isinstance(atom, sp.Dummy)
-                    and atom not in glossary
-                ):
-                    raise ValueError(f"{self.key}: '{atom}' is not in the glossary of topic '{self.topic}'")
+            for number in {n for c in components(x) for n in c.atoms(sp.Float)}:
+                raise ValueError(f"{self.key}: {number} is a floating-point number; write it as a Rational")
+            foreign = {a for a in atoms(x) if not isinstance(a, (Dot, sp.Dummy))} - set(
+                glossary.terms if glossary else ()
+            )
+            if glossary is not None and foreign:
+                names = ", ".join(sorted(map(str, foreign)))
+                raise ValueError(f"{self.key}: '{names}' is not in the glossary of topic '{self.topic}'")
 
     @property
     def value(self) -> Any:
@@ -170,17 +167,15 @@ class Result:
     @cached_property
     def arguments(self) -> tuple[Term, ...]:
         """The arguments of the compiled function, in order, with their meaning and default."""
-        from symdyn.compile.named import unfold
-        from symdyn.proof.check import _atoms
+        from symdyn.proof.claim import atoms
 
         if self.value is None:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
         glossary = GLOSSARIES[self.topic]
-        atoms = _atoms(self.value)
-        present = {a for a in atoms if not isinstance(a, Dot)}
-        for dot in (a for a in atoms if isinstance(a, Dot)):
+        found = atoms(self.value)
+        present = {a for a in found if not isinstance(a, Dot)}
+        for dot in (a for a in found if isinstance(a, Dot)):
             present |= {dot.left, dot.right}
-        del unfold
         terms = [term for term in glossary if term.symbol in present]
         if self.argument_names is not None:
             known = {term.name: term for term in glossary}

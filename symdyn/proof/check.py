@@ -9,9 +9,9 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot, Vector
-from symdyn.domain import Cell, Domain, holds
+from symdyn.domain import Cell, Domain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.claim import Finding, Sign, components, entries
+from symdyn.proof.claim import Finding, atoms, entries
 from symdyn.proof.tower import Undecided
 from symdyn.proof.verdict import Verdict, weakest
 from symdyn.statement import Definition, Experiment, Inequality, Statement
@@ -23,24 +23,12 @@ FEWEST_MUTANTS = 3
 def default_domain(statement: Statement) -> Domain:
     """Every real value of the symbols that occur, and every non-zero vector."""
     occurring = [*statement.expressions, *(claim.x for claim in statement.claims())]
-    atoms: set[Any] = set().union(*(_atoms(e) for e in occurring))
-    vectors = {v for v in atoms if isinstance(v, Vector)}
-    scalars = {s for s in atoms if isinstance(s, sp.Symbol) and not isinstance(s, Dot)}
-    for dot in (s for s in atoms if isinstance(s, Dot)):
+    found: set[Any] = set().union(*(atoms(e) for e in occurring))
+    vectors = {v for v in found if isinstance(v, Vector)}
+    scalars = {s for s in found if isinstance(s, sp.Symbol) and not isinstance(s, Dot)}
+    for dot in (s for s in found if isinstance(s, Dot)):
         vectors |= {dot.left, dot.right}
     return Domain(tuple(sorted(scalars, key=str)), tuple(sorted(vectors, key=str)))
-
-
-def _atoms(x: Any) -> set[Any]:
-    if isinstance(x, (tuple, list)):
-        return set().union(*(_atoms(y) for y in x)) if x else set()
-    out: set[Any] = set().union(*(c.free_symbols for c in components(x)))
-    for attribute in ("terms", "outer"):
-        keys = getattr(x, attribute, {})
-        for key in keys if isinstance(keys, dict) else ():
-            out |= set(key) if isinstance(key, tuple) else {key}
-    vector = getattr(x, "vector", None)
-    return out | ({vector} if vector is not None else set())
 
 
 def decide(statement: Statement, domain: Domain | None = None, seconds: float = SECONDS) -> Verdict:
@@ -153,6 +141,3 @@ def _accounted_for(mutant: Statement, domain: Domain) -> bool:
     if isinstance(mutant, Inequality):
         return True
     return decide(mutant, domain, seconds=5.0).outcome == "PROVED"
-
-
-__all__ = ["Sign", "decide", "default_domain", "holds", "refuted", "verify"]

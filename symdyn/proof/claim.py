@@ -55,6 +55,19 @@ def components(x: Any) -> list[sp.Expr]:
     return [plain(sp.sympify(x))]
 
 
+def atoms(x: Any) -> set[Any]:
+    """The symbols, inner products and vectors that occur in a scalar, vector, operator or tuple of them."""
+    if isinstance(x, (tuple, list)):
+        return set().union(*(atoms(y) for y in x)) if x else set()
+    out: set[Any] = set().union(*(c.free_symbols for c in components(x)))
+    for attribute in ("terms", "outer"):
+        keys = getattr(x, attribute, {})
+        for key in keys if isinstance(keys, dict) else ():
+            out |= set(key) if isinstance(key, tuple) else {key}
+    vector = getattr(x, "vector", None)
+    return out | ({vector} if vector is not None else set())
+
+
 def entries(x: Any, point: Point) -> list[sp.Expr]:
     """All numbers that x is at a point, flattened."""
     if isinstance(x, (list, tuple)):

@@ -1,0 +1,136 @@
+"""The audit: every entry of the ledger once, in its order, with a status that comes from verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from symdyn import auditing
+from symdyn.auditing import AuditEntry, audit
+from symdyn.paper import ledger
+from symdyn.proof.verdict import Verdict, Witness
+from symdyn.registry import load
+from symdyn.result import PrintedVerdict
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def single_neuron(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYMDYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return audit(topic="single_neuron")
+
+
+def test_every_entry_appears_once_and_in_ledger_order(single_neuron):
+    expected = [e.id for e in ledger("kunin2024").values() if e.topic == "single_neuron"]
+    assert len(expected) == 116
+    assert [e.id for e in single_neuron] == expected
+
+
+def test_every_entry_of_the_single_neuron_is_decided(single_neuron):
+    assert [e.id for e in single_neuron if e.status == "open"] == []
+    assert [(e.id, e.failures) for e in single_neuron if e.failures] == []
+
+
+def test_the_json_has_the_fields_of_its_status(single_neuron):
+    always = {"id", "topic", "status", "grade", "results", "seconds"}
+    extra = {
+        "holds": set(),
+        "conditional": {"hypothesis", "counterexample"},
+        "erratum": {"printed", "counterexample", "corrected", "severity"},
+    }
+    for e in single_neuron:
+        data = json.loads(json.dumps(e.as_json()))
+        assert set(data) - {"stale"} == always | extra[e.status]
+        assert e.results, f"{e.id} is {e.status} without a result"
+        for name in extra[e.status]:
+            assert data[name], f"{e.id}: no {name}"
+
+
+def test_a_warm_audit_recomputes_nothing(single_neuron, monkeypatch):
+    first = audit(topic="single_neuron")
+    monkeypatch.setattr(auditing, "verify_job", lambda *_: pytest.fail("verified again"))
+    assert audit(topic="single_neuron", processes=1) == first
+
+
+def test_a_broken_cache_is_set_aside(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "derivations.single_neuron.json").write_text("{ not json")
+    cache = auditing.Cache("derivations.single_neuron")
+    assert "redone" in cache.notice
+    assert (folder / "derivations.single_neuron.broken").read_text() == "{ not json"
+
+
+def test_an_unwritable_cache_costs_nothing_but_a_notice(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path / "file" / "below"))
+    (tmp_path / "file").write_text("")
+    cache = auditing.Cache("derivations.single_neuron")
+    cache.write()
+    assert "could not be cached" in cache.notice
+
+
+def test_topics_without_results_are_open_and_no_failure():
+    entries = audit(topic="deep_networks")
+    assert {e.status for e in entries} == {"open"}
+    assert not any(e.failures for e in entries)
+
+
+def test_unknown_topics_and_papers_are_errors():
+    with pytest.raises(KeyError, match="single_neuron"):
+        audit(paper="kunin2024", topic="single_neurons")
+    with pytest.raises(KeyError, match="unknown paper"):
+        audit(paper="kunin2023")
+
+
+def decided(outcome, **more):
+    return Verdict(outcome, "proved", "evidence", witness=Witness({"x": "1"}, "residual = 1"), **more)
+
+
+def test_a_surviving_mutant_is_a_failure_and_leaves_the_entry_open(monkeypatch):
+    key = "single_neuron.conserved_delta"
+    verdicts = {key: decided("PROVED", survivors=("sign of a",))}
+    job = next(j for j in auditing.index() if j.key == key)
+    entry = ledger("kunin2024")["kunin2024.single-conserved-delta"]
+    found = auditing._audit_entry(entry, [job], verdicts)
+    assert found.status == "open"
+    assert "sign of a" in found.failures[0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "under", "status"),
+    [
+        (decided("PROVED"), None, "holds"),
+        (decided("AGREES"), None, "holds"),
+        (decided("REFUTED"), None, "erratum"),
+        (decided("REFUTED"), decided("PROVED"), "conditional"),
+        (decided("REFUTED"), decided("REFUTED"), "open"),
+        (decided("UNKNOWN"), None, "open"),
+        (decided("REFUTED"), replace(decided("PROVED"), survivors=("m",)), "open"),
+    ],
+)
+def test_the_status_of_a_printed_form_follows_from_its_verdicts(stated, under, status):
+    assert PrintedVerdict("single_neuron.form", stated, under).status == status
+
+
+def test_verdicts_survive_json():
+    verdict = load("single_neuron.potential").verify()
+    assert Verdict.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
+
+
+def test_open_is_never_worse_than_reported():
+    entry = AuditEntry("kunin2024.x", "t", "open", "", (), 0.0)
+    assert entry.as_json() == {
+        "id": "kunin2024.x",
+        "topic": "t",
+        "status": "open",
+        "grade": "",
+        "results": [],
+        "seconds": 0.0,
+    }
