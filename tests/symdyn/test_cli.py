@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -95,11 +96,13 @@ def test_show_as_json(symdyn) -> None:
 
 
 def test_show_answers_within_two_seconds() -> None:
+    """In processor time, which other work on the machine does not lengthen."""
     command = [sys.executable, "-m", "symdyn", "show", DELTA, "--steps"]
+    subprocess.run(command, check=True, capture_output=True)  # compiles the modules once
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
-    start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    assert time.perf_counter() - start < 2
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
 
 @pytest.mark.parametrize(
