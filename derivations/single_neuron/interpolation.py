@@ -136,8 +136,22 @@ def _rows(read: Collected) -> Rows:
     hidden = hidden - _apply(basis, _apply(xp.swapaxes(basis, -1, -2), hidden))
     if basis.shape[-1] == basis.shape[-2]:
         hidden = hidden * 0
-    solution = xp.linalg.solve(flipped, read["y"][..., None])[..., 0]
+    solution = _solve(xp, flipped, read["y"])
     return Rows(basis, triangle, u, hidden, solution, _apply(triangle, read["y"]))
+
+
+def _solve(xp: Any, lower: Array, y: Array) -> Array:
+    """lower^-1 y, NaN where a diagonal entry vanishes."""
+    singular = (xp.diagonal(lower, 0, -2, -1) == 0).any(-1)[..., None]
+    unit = _identity(xp, lower)
+    regular = xp.where(singular[..., None], unit, lower)
+    return arrays.where(xp, singular, float("nan"), xp.linalg.solve(regular, y[..., None])[..., 0])
+
+
+def _identity(xp: Any, matrix: Array) -> Array:
+    """The identity as large as the matrix, on its device."""
+    placed = {} if xp is np else {"device": matrix.device}
+    return xp.eye(matrix.shape[-1], dtype=matrix.dtype, **placed)
 
 
 def _apply(matrix: Array, vector: Array) -> Array:
@@ -156,6 +170,7 @@ def _balance(a0: Array, square: compensated.Double, eta_a: Array, eta_w: Array) 
 
 def _readout_size(xp: Any, balance: Array, length: Array, eta_a: Array, eta_w: Array) -> Array:
     """|a| with eta_w a^2 = (balance + sqrt(balance^2 + 4 eta_a eta_w length^2)) / 2, without cancellation."""
+    eta_a, eta_w = (arrays.where(xp, eta > 0, eta, float("nan")) for eta in (eta_a, eta_w))
     reach = arrays.sqrt(xp, eta_a * eta_w) * length
     kappa = arrays.hypot(xp, balance, 2 * reach)
     positive = balance >= 0
@@ -172,14 +187,11 @@ def _final_size(read: Collected, rows: Rows) -> Array:
 def _quick_sign(read: Collected, rows: Rows) -> Array:
     """The final sign of a where it follows at once, NaN elsewhere."""
     xp = read.xp
-    a0, u, y, eta_a, eta_w = (
-        arrays.detach(x) for x in (read["a0"], rows.u, read["y"], read["eta_a"], read["eta_w"])
-    )
-    pull, triangle, solution = (arrays.detach(x) for x in (rows.pull, rows.triangle, rows.solution))
+    a0, y, eta_a, eta_w = (arrays.detach(read[name]) for name in ("a0", "y", "eta_a", "eta_w"))
+    u, pull, triangle = arrays.detach(rows.u), arrays.detach(rows.pull), arrays.detach(rows.triangle)
+    solution = arrays.detach(rows.solution)
     rounding = 64 * u.shape[-1] * xp.finfo(read.dtype).eps
-    balance = _row_balance(
-        Collected(xp, read.dtype, read.traced, {"a0": a0, "eta_a": eta_a, "eta_w": eta_w}), u
-    )
+    balance = _balance(a0, compensated.dot(u, u), eta_a, eta_w)
     output = _apply(xp.swapaxes(triangle, -1, -2), u)
     aligned = xp.sum(u * pull, -1)
     gain = a0 * aligned - (a0**2) * xp.sum(output**2, -1) / 2
@@ -208,11 +220,7 @@ def _isotropic_sign(
     gram = xp.swapaxes(triangle, -1, -2) @ triangle
     n = gram.shape[-1]
     mean = xp.sum(triangle**2, (-2, -1)) / n
-    unit = (
-        xp.eye(n, dtype=triangle.dtype)
-        if xp is np
-        else xp.eye(n, dtype=triangle.dtype, device=triangle.device)
-    )
+    unit = _identity(xp, triangle)
     white = xp.amax(xp.abs(gram - mean[..., None, None] * unit), (-2, -1)) <= rounding * mean
     growth = eta_w * _readout_size(xp, balance, arrays.norm(xp, solution), eta_a, eta_w) ** 2
     ahead, along = growth * a0, eta_a * xp.sum(u * solution, -1)
@@ -253,6 +261,9 @@ def _integrated_sign(a0: Any, u: Any, triangle: Any, pull: Any, eta_a: Any, eta_
     and q = sqrt(eta_a eta_w) R y; units of time and size make |H| and |(A, U)|^2 + |q| one. The loss is below
     |y|^2/2 when A U.q - A^2 U.H U / 2 > 0.
     """
+    regular = np.isfinite(triangle).all() and np.isfinite(pull).all() and np.diagonal(triangle).all()
+    if not (regular and eta_a > 0 and eta_w > 0):
+        return float("nan")
     gram = triangle @ triangle.T
     largest = np.linalg.norm(gram, 2)
     gram, q = gram / largest, np.sqrt(eta_a * eta_w) * pull / largest
@@ -271,7 +282,7 @@ def _integrated_sign(a0: Any, u: Any, triangle: Any, pull: Any, eta_a: Any, eta_
         return float((a * (v @ q) - a**2 * (v @ gram @ v) / 2) / most - _LOCKED)
 
     width = np.linalg.norm(start[1:])
-    if width == 0:
+    if not np.isfinite(start).all() or width == 0:
         return float("nan")
     natural = max(abs(start[0]), min(width, np.linalg.norm(q) / width))
     nudge = np.zeros_like(start)
