@@ -70,7 +70,7 @@ class Cache:
             data = json.loads(self.file.read_text(encoding="utf-8"))
             if data["stamp"] == self.stamp:
                 self.entries = dict(data["entries"])
-        except FileNotFoundError:
+        except OSError:
             return
         except (ValueError, KeyError, TypeError):
             aside = self.file.with_suffix(".broken")

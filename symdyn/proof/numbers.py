@@ -1,12 +1,14 @@
 """Certified signs and enclosures of exact numbers.
 
-A number built from rationals by roots, exponentials and the like is evaluated in ball arithmetic where
-python-flint is installed, and otherwise in the interval arithmetic of mpmath: in both cases the enclosure is
+A number built from rationals by roots, exponentials and logarithms is evaluated in ball arithmetic where
+python-flint is installed, and otherwise in the interval arithmetic of mpmath. Either way the enclosure is
 rigorous, and a sign is reported only when the enclosure excludes zero.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 from typing import Any
 
 import mpmath
@@ -16,55 +18,136 @@ from symdyn.proof.tower import to_exponentials
 
 PRECISIONS = (80, 200, 500)
 
-
-def _inverse_hyperbolics(number: sp.Expr) -> sp.Expr:
-    rules = {
-        sp.atanh: lambda z: sp.log((1 + z) / (1 - z)) / 2,
-        sp.asinh: lambda z: sp.log(z + sp.sqrt(z**2 + 1)),
-        sp.acosh: lambda z: sp.log(z + sp.sqrt(z**2 - 1)),
-    }
-    for head, rule in rules.items():
-        number = number.replace(head, rule)
-    return number
+INVERSE_HYPERBOLIC = {
+    sp.atanh: lambda z: sp.log((1 + z) / (1 - z)) / 2,
+    sp.asinh: lambda z: sp.log(z + sp.sqrt(z**2 + 1)),
+    sp.acosh: lambda z: sp.log(z + sp.sqrt(z**2 - 1)),
+}
 
 
-def _interval(number: sp.Expr, bits: int) -> Any | None:
-    """An interval that contains the number, or None where interval arithmetic has no rule for a head."""
-    iv = mpmath.iv.__class__()
-    iv.prec = bits
+class NoEnclosure(Exception):
+    """The number has a head without an interval rule, or leaves the real numbers."""
+
+
+class Intervals:
+    """Intervals of mpmath at a working precision in bits."""
+
+    def __init__(self, bits: int) -> None:
+        self.iv = mpmath.iv.__class__()
+        self.iv.prec = bits
+
+    def evaluate(self, number: sp.Expr) -> Any:
+        return _walk(number, self)
+
+    def rational(self, p: int, q: int) -> Any:
+        return self.iv.mpf(p) / self.iv.mpf(q)
+
+    def exp(self, x: Any) -> Any:
+        return self.iv.exp(x)
+
+    def log(self, x: Any) -> Any:
+        if not x.a > 0:
+            raise NoEnclosure("the logarithm of an interval that reaches zero")
+        return self.iv.log(x)
+
+    def sqrt(self, x: Any) -> Any:
+        if not x.a >= 0:
+            raise NoEnclosure("the root of an interval that reaches below zero")
+        return self.iv.sqrt(x)
+
+    def sign(self, x: Any) -> int | None:
+        return 1 if x.a > 0 else -1 if x.b < 0 else None
+
+    def show(self, x: Any) -> str:
+        low, high = (mpmath.nstr(mpmath.mpf(end), 12) for end in (x.a, x.b))
+        return low if low == high else f"[{low}, {high}]"
+
+
+class Balls:
+    """Balls of python-flint at a working precision in bits."""
+
+    def __init__(self, bits: int) -> None:
+        import flint
+
+        self.flint, self.bits = flint, bits
+
+    def evaluate(self, number: sp.Expr) -> Any:
+        with self.flint.ctx.workprec(self.bits):
+            x = _walk(number, self)
+        if not x.is_finite():
+            raise NoEnclosure("the ball is not finite")
+        return x
+
+    def rational(self, p: int, q: int) -> Any:
+        return self.flint.arb(self.flint.fmpq(p, q))
+
+    def exp(self, x: Any) -> Any:
+        return x.exp()
+
+    def log(self, x: Any) -> Any:
+        return x.log()
+
+    def sqrt(self, x: Any) -> Any:
+        return x.sqrt()
+
+    def sign(self, x: Any) -> int | None:
+        return 1 if x > 0 else -1 if x < 0 else None
+
+    def show(self, x: Any) -> str:
+        return str(x.str(12))
+
+
+@functools.cache
+def has_balls() -> bool:
+    """Whether python-flint is installed (the extra `fast`)."""
+    return importlib.util.find_spec("flint") is not None
+
+
+def arithmetic(bits: int) -> Intervals | Balls:
+    """The best interval arithmetic at hand."""
+    return Balls(bits) if has_balls() else Intervals(bits)
+
+
+def _walk(e: sp.Expr, field: Intervals | Balls) -> Any:
+    if e.is_Rational:
+        return field.rational(int(e.p), int(e.q))
+    if e.is_Add or e.is_Mul:
+        out = _walk(e.args[0], field)
+        for arg in e.args[1:]:
+            out = out + _walk(arg, field) if e.is_Add else out * _walk(arg, field)
+        return out
+    if isinstance(e, sp.exp):
+        return field.exp(_walk(e.args[0], field))
+    if isinstance(e, sp.log):
+        return field.log(_walk(e.args[0], field))
+    if isinstance(e, sp.Abs):
+        return abs(_walk(e.args[0], field))
+    if e.is_Pow:
+        return _power(e, field)
+    if e is sp.E:
+        return field.exp(field.rational(1, 1))
+    raise NoEnclosure(f"no interval rule for {e.func.__name__}")
+
+
+def _power(e: sp.Expr, field: Intervals | Balls) -> Any:
+    base, exponent = e.args
+    x = _walk(base, field)
+    if exponent.is_Rational and exponent.q <= 2:
+        root = x if exponent.q == 1 else field.sqrt(x)
+        power = root ** abs(int(exponent.p))
+        return power if exponent.p > 0 else field.rational(1, 1) / power
+    return field.exp(_walk(exponent, field) * field.log(x))
+
+
+def _enclose(number: sp.Expr, bits: int) -> Any | None:
     try:
-        return _walk(number, iv)
-    except (ZeroDivisionError, ValueError, KeyError, mpmath.libmp.ComplexResult):
+        return arithmetic(bits).evaluate(number)
+    except (NoEnclosure, ZeroDivisionError):
         return None
 
 
-def _walk(e: sp.Expr, iv: Any) -> Any:
-    if e.is_Rational:
-        return iv.mpf(int(e.p)) / iv.mpf(int(e.q))
-    if e.is_Add or e.is_Mul:
-        out = _walk(e.args[0], iv)
-        for arg in e.args[1:]:
-            out = out + _walk(arg, iv) if e.is_Add else out * _walk(arg, iv)
-        return out
-    if isinstance(e, sp.exp):
-        return iv.exp(_walk(e.args[0], iv))
-    if e.is_Pow:
-        base, exponent = e.args
-        x = _walk(base, iv)
-        if exponent.is_Integer:
-            return x ** int(exponent)
-        if exponent.is_Rational and exponent.q == 2:
-            return iv.sqrt(x) ** int(exponent.p)
-        return iv.exp(_walk(exponent, iv) * iv.log(x))
-    if isinstance(e, sp.log):
-        return iv.log(_walk(e.args[0], iv))
-    if isinstance(e, sp.Abs):
-        return abs(_walk(e.args[0], iv))
-    raise KeyError(e.func)
-
-
-def _constants(number: sp.Expr) -> sp.Expr:
-    """Signs, maxima and branches of exact numbers, decided exactly before intervals are used."""
+def _elementary(number: sp.Expr) -> sp.Expr:
+    """The number by roots, exponentials and logarithms; signs and maxima of exact numbers are decided first."""
     number = number.replace(sp.sign, lambda z: sp.Integer(certified_sign(z) or 0))
     for head, keep in ((sp.Max, 1), (sp.Min, -1)):
         while number.has(head):
@@ -73,35 +156,32 @@ def _constants(number: sp.Expr) -> sp.Expr:
             for arg in node.args[1:]:
                 best = arg if (certified_sign(arg - best) or 0) * keep > 0 else best
             number = number.xreplace({node: best})
-    return number
+    for head, rule in INVERSE_HYPERBOLIC.items():
+        number = number.replace(head, rule)
+    return to_exponentials(number)
 
 
 def certified_sign(number: sp.Expr) -> int | None:
     """+1 or -1 with proof, 0 for a rational zero, None where it could not be decided."""
-    number = _constants(sp.sympify(number))
+    number = sp.sympify(number)
+    if not number.is_Rational:
+        number = _elementary(number)
     if number.is_Rational:
         return int(sp.sign(number))
-    number = to_exponentials(_inverse_hyperbolics(number))
     for bits in PRECISIONS:
-        x = _interval(number, bits)
-        if x is None:
-            break
-        if x.a > 0:
-            return 1
-        if x.b < 0:
-            return -1
+        x = _enclose(number, bits)
+        if x is not None and (sign := arithmetic(bits).sign(x)) is not None:
+            return sign
     return None
 
 
 def enclosure(number: sp.Expr) -> str:
     """The number as text: exact if rational, otherwise an interval that contains it."""
-    number = _constants(sp.sympify(number))
+    number = _elementary(sp.sympify(number))
     if number.is_Rational:
         return str(number)
-    x = _interval(to_exponentials(_inverse_hyperbolics(number)), 120)
-    if x is None:
-        return str(sp.N(number, 15))
-    return f"[{mpmath.nstr(mpmath.mpf(x.a), 12)}, {mpmath.nstr(mpmath.mpf(x.b), 12)}]"
+    x = _enclose(number, 120)
+    return str(sp.N(number, 15)) if x is None else arithmetic(120).show(x)
 
 
 def residual_size(number: sp.Expr) -> sp.Float:

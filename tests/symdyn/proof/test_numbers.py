@@ -1,0 +1,66 @@
+"""Enclosures contain the number and signs are certified, with balls and with intervals alike."""
+
+from __future__ import annotations
+
+import mpmath
+import pytest
+import sympy as sp
+
+from symdyn.proof import numbers
+from symdyn.proof.numbers import Balls, Intervals, certified_sign, enclosure, residual_size
+
+R = sp.Rational
+SIGNED = [
+    (sp.sqrt(2) - R(141421356237309504880, 10**20), 1),
+    (sp.sqrt(2) - R(141421356237309504881, 10**20), -1),
+    (sp.exp(sp.pi * 0 + 1) - R(2718281828, 10**9), 1),
+    (sp.cosh(R(1, 3)) - sp.sinh(R(1, 3)) - sp.exp(R(-1, 3)) - R(1, 10**30), -1),
+    (sp.atanh(R(1, 2)) - sp.log(3) / 2 + R(1, 10**40), 1),
+    (sp.Max(sp.sqrt(2), R(7, 5)) - sp.sqrt(2) - 1, -1),
+    (sp.sign(sp.sqrt(3) - 2) + R(1, 2), -1),
+    (R(0), 0),
+    (2 ** sp.sqrt(2) - R(2665, 1000), 1),
+]
+
+
+@pytest.fixture(params=["balls", "intervals"], autouse=True)
+def field(request, monkeypatch):
+    monkeypatch.setattr(numbers, "has_balls", lambda: request.param == "balls")
+    return Balls if request.param == "balls" else Intervals
+
+
+@pytest.mark.parametrize(("number", "sign"), SIGNED, ids=str)
+def test_signs_are_certified(number, sign):
+    assert certified_sign(number) == sign
+
+
+def test_an_irrational_zero_is_left_undecided():
+    assert (
+        certified_sign(
+            sp.sqrt(2) * sp.sqrt(3) - sp.sqrt(5 + 2 * sp.sqrt(6)) + 1 * (sp.sqrt(3) + sp.sqrt(2)) - sp.sqrt(6)
+        )
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    "number", [sp.sqrt(2), sp.exp(R(-7, 3)), sp.sqrt(1 + sp.sqrt(5)) / 3, sp.log(R(9, 7))], ids=str
+)
+def test_the_enclosure_contains_the_number(number, field):
+    x = field(60).evaluate(number)
+    value = mpmath.mpf(str(sp.N(number, 40)))
+    low, high = (x.a, x.b) if field is Intervals else (x.lower(), x.upper())
+    slack = mpmath.mpf(10) ** -15
+    assert mpmath.mpf(str(low).strip("[]").split(",")[0].split(" ")[0]) - slack <= value
+    assert value <= mpmath.mpf(str(high).strip("[]").split(",")[-1].strip().split(" ")[0]) + slack
+
+
+def test_text_is_exact_for_rationals():
+    assert enclosure(R(3, 7) + sp.Max(1, 2)) == "17/7"
+    assert enclosure(sp.sqrt(2)).lstrip("[").startswith("1.414213562")
+
+
+def test_the_residual_is_relative_to_the_largest_term():
+    big = sp.sqrt(2) * 10**30
+    assert float(residual_size(big - sp.sqrt(2) * 10**30 + 1)) == 1
+    assert residual_size(sp.Add(big, -sp.sqrt(2 * 10**60) + sp.exp(-60), evaluate=False)) < 1e-50
