@@ -8,17 +8,22 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_FUNCTIONS = {
-    "trajectory": "derivations.single_neuron.exact_solution",
-    "mu_phi": "derivations.single_neuron.exact_solution",
-}
+_FUNCTIONS = (
+    "trajectory",
+    "mu_phi",
+    "basin",
+    "separatrix_distance",
+    "crossing_time",
+    "implicit_bias",
+    "nullspace_alpha",
+)
 
 
 def __getattr__(name: str) -> Any:
     from symdyn.registry import index
 
     if name in _FUNCTIONS:
-        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
+        return getattr(importlib.import_module("derivations.single_neuron.functions"), name)
     for entry in index():
         if entry.key == f"single_neuron.{name}":
             return getattr(importlib.import_module(entry.module), name)
