@@ -32,7 +32,8 @@ class Cell:
     """A part of a domain on which signs are known.
 
     `signs` gives +1 or -1 to symbols; `where` replaces symbols by expressions in others (δ = 0, or a coordinate
-    that makes roots rational) and `reason` says why that loses nothing.
+    that makes roots rational) and `reason` says why that loses nothing. Where it replaces an inner product, the
+    points of the cell are those whose vectors have it, which a sampler of the domain must supply.
     """
 
     name: str = "everywhere"
@@ -102,8 +103,12 @@ class Domain:
             point.update(self.sampler(rng, d))
         for definitions in (cell.where, self.let):
             for symbol, expr in definitions.items():
-                point[symbol] = evaluate(sp.sympify(expr), point)
-                if not point[symbol].is_finite:
+                value = evaluate(sp.sympify(expr), point)
+                if not value.is_finite:
+                    return None
+                if not isinstance(symbol, InnerProductSymbol):
+                    point[symbol] = value
+                elif evaluate(symbol, point) != value:
                     return None
         return point if self.admits(point, cell) else None
 

@@ -142,3 +142,16 @@ def test_points_satisfy_signs_conditions_and_constraints():
     assert {len(point[w]) for point in points} == {1, 2, 3}
     assert all(point[x] > 0 and point[y] == 2 * point[x] > 1 for point in points)
     assert all(value.is_Rational for point in points for value in (point[x], *point[w]))
+
+
+def test_a_cell_may_fix_an_inner_product_and_keeps_only_vectors_that_have_it():
+    def turned(_rng, d):
+        return {w: [1, 2] + [0] * (d - 2), r: [-2, 1] + [0] * (d - 2)} if d > 1 else {w: [1], r: [1]}
+
+    across = Cell("w and r of one length, across", where={inner(w, r): sp.Integer(0), norm2(r): norm2(w)})
+    domain = Domain((a,), (w, r), (across,), sampler=turned)
+    assert {len(point[w]) for point in domain.points(across)} == {2, 3}
+    assert decide(Identity(norm2(a * w + r), (a**2 + 1) * norm2(w)), domain).outcome == "PROVED"
+    assert decide(Identity(norm2(a * w + r), a**2 * norm2(w)), domain).holds is False
+    with pytest.raises(EmptyDomain):
+        list(Domain((a,), (w, r), (across,), dimensions=(1,), sampler=turned).points(across))
