@@ -1,0 +1,68 @@
+r"""The plane of a and ω = wᵀβ_*, in which the single-neuron network moves on whitened data.
+
+With XᵀX = I the gradient in β is β - β_*. Along β_* the flow is that of ω, and ‖w‖² = (η_w a² - δ)/η_a is known from a and the
+conserved δ, so that a and ω move by themselves; across β_* the weights only shrink (kunin2024, App. A.2.4, proof
+of Lemma 4). The paper's equations are those of η_a = η_w = 1: that the product of the rates is one is not enough.
+"""
+
+from __future__ import annotations
+
+from derivations.single_neuron.modes import lambda_minus, lambda_plus, rate
+from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w, omega, s, w
+from symdyn.calculus.gram import Flow, inner, norm, norm2
+from symdyn.domain import Cell, Domain
+from symdyn.result import printed, result
+from symdyn.statement import Dynamics
+
+UNIT = "η_a = η_w = 1: that η_a η_w = 1 is not enough"
+
+whitened = Flow({a: -eta_a * inner(w, a * w - beta_star), w: -eta_w * a * (a * w - beta_star)})
+"""The flow of the weights on whitened data."""
+
+plane = Flow({a: eta_a * omega - a * (eta_w * a**2 - delta), omega: eta_w * (a * s**2 - a**2 * omega)})
+"""The flow of a and ω; δ and s = ‖β_*‖ stand still."""
+
+modes = tuple(mode(delta, eta_a * eta_w * s**2) for mode in (lambda_plus, lambda_minus, rate))
+"""λ_+, λ_- and R in the balance δ and the length of β_*."""
+
+any_rates = Cell("any rates", {eta_a: 1, eta_w: 1})
+product_one = Cell("η_a η_w = 1", {eta_a: 1}, where={eta_w: 1 / eta_a}, reason="the product of the rates is one")
+unit_rates = Cell("η_a = η_w = 1", where={eta_a: 1, eta_w: 1}, reason="the rates are one")
+
+
+def weights(*cells: Cell, **changes) -> Domain:
+    """All weights a ≠ 0 and w, with δ, ω and s computed from them."""
+    return Domain(
+        (a, eta_a, eta_w),
+        (w, beta_star),
+        cells,
+        let={delta: eta_w * a**2 - eta_a * norm2(w), omega: inner(w, beta_star), s: norm(beta_star)},
+        words="η_a, η_w > 0, a ≠ 0, β_* ≠ 0",
+        **changes,
+    )
+
+
+@result(ledger=("kunin2024.lemma4-planar-ode",), domain=weights(any_rates))
+def planar_dynamics():
+    """The dynamics of a and ω = wᵀβ_*, for all rates."""
+    return Dynamics((a, inner(w, beta_star)), tuple(plane.velocities.values()), under=whitened)
+
+
+@printed(
+    "kunin2024.lemma4-planar-ode",
+    quote=r"$\dot a=\omega-a(a^2-\delta)$, $\dot\omega=a\|\beta_*\|^2-a^2\omega$",
+    domain=weights(product_one),
+    hypothesis=UNIT,
+    under=weights(unit_rates),
+)
+def printed_planar_dynamics():
+    """As printed, without the rates."""
+    velocity = (omega - a * (a**2 - delta), a * s**2 - a**2 * omega)
+    return Dynamics((a, inner(w, beta_star)), velocity, under=whitened)
+
+
+@result(domain=weights(any_rates))
+def dynamics_across():
+    """The part of w across β_*, which only shrinks."""
+    across = w - inner(w, beta_star) / norm2(beta_star) * beta_star
+    return Dynamics(across, -eta_w * a**2 * across, under=whitened, name=r"w_\perp")
