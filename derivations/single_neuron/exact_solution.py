@@ -26,7 +26,12 @@ from symdyn.compile import arrays, compensated
 from symdyn.compile.arrays import Array, Collected
 
 _LARGEST_EXPONENT = {"float32": 60.0, "float64": 600.0}
+_NOISE = {"float32": 1e-12, "float64": 1e-30}
 _SADDLE_EXPONENT = {"float32": 30.0, "float64": 300.0}
+
+
+def _name(x: Array) -> str:
+    return str(x.dtype).rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -107,19 +112,17 @@ def modes_of(read: Collected) -> Modes:
     growth = compensated.Double(
         xp.where(positive, larger.hi, smaller.hi), xp.where(positive, larger.lo, smaller.lo)
     )
-    alpha = compensated.divide(
-        compensated.add(
-            compensated.multiply(growth, compensated.double(a0)), compensated.multiply(omega, rate_a)
-        ),
-        gap,
-    )
+    ahead, along = compensated.multiply(growth, compensated.double(a0)), compensated.multiply(omega, rate_a)
+    alpha = compensated.divide(compensated.add(ahead, along), gap).hi
+    noise = _NOISE[_name(alpha)] * (xp.abs(ahead.hi) + xp.abs(along.hi)) / gap.hi
+    on_separatrix = arrays.detach(xp.abs(alpha) <= noise)
     return Modes(
         positive=positive,
         imbalance=imbalance.hi,
         gap=gap.hi,
         growth=growth.hi,
         decay=xp.where(positive, smaller.hi, larger.hi),
-        alpha=alpha.hi,
+        alpha=xp.where(on_separatrix, alpha - arrays.detach(alpha), alpha),
         omega0=omega.hi,
         length=compensated.sqrt(xp, square).hi,
         across=_across(xp, w0, beta_star),
@@ -184,7 +187,7 @@ def _exponent(xp: Any, growing: Array, eta_w: Array, modes: Modes) -> Array:
     The result does not depend on the choice; overflow and underflow do. At alpha = 0 only the derivative
     by alpha is concerned, e^(lambda+ t), which is cut where it would overflow.
     """
-    dtype = str(growing.dtype).rpartition(".")[2]
+    dtype = _name(growing)
     size = arrays.where(xp, modes.alpha == 0, 1.0, xp.abs(modes.alpha))
     growth = arrays.where(xp, modes.growth == 0, 1.0, modes.growth)
     enough = xp.clip(0.5 * (xp.log(growth) - xp.log(eta_w)) - xp.log(size), 0.0, _LARGEST_EXPONENT[dtype])

@@ -32,7 +32,8 @@ def basin(
 
     Returns:
         The sign (...), in the dtype of the input. It is 0 only where the numbers given lie on the separatrix
-        as they stand; to allow for their rounding, compare `separatrix_distance` with a length.
+        as they stand, up to 1e-30 of the two terms of alpha (1e-12 in float32); to allow for the rounding of
+        the input, compare `separatrix_distance` with a length.
 
     Raises:
         ValueError, TypeError: as `trajectory`.

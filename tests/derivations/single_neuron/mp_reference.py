@@ -59,6 +59,19 @@ def mode_amplitude(t, a0, w0, beta_star, eta_a, eta_w):
 
 
 @precisely
+def mode_terms(t, a0, w0, beta_star, eta_a, eta_w):
+    """(lambda+ |a0| + eta_a |w0.beta*|) / (2R), of which alpha is the signed sum."""
+    _, omega, _, gap, plus, _, _ = _quantities(a0, w0, beta_star, eta_a, eta_w)
+    return (plus * abs(a0) + eta_a * abs(omega)) / gap
+
+
+@precisely
+def spectral_gap(t, a0, w0, beta_star, eta_a, eta_w):
+    """2R."""
+    return _quantities(a0, w0, beta_star, eta_a, eta_w)[3]
+
+
+@precisely
 def crossing(t, a0, w0, beta_star, eta_a, eta_w):
     """[time of the sign change], +inf where there is none."""
     *_, gap, _, _, alpha = _quantities(a0, w0, beta_star, eta_a, eta_w)
