@@ -119,7 +119,10 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
     if as_json:
         print_json([e.as_json() for e in entries])
     else:
-        rows = [(e.id, e.status, e.grade, "\n".join(e.results), f"{e.seconds:.2f}") for e in entries]
+        rows = [
+            (e.id, e.status + " (stale)" * e.stale, e.grade, "\n".join(e.results), f"{e.seconds:.2f}")
+            for e in entries
+        ]
         table("audit", ("entry", "status", "grade", "results", "seconds"), rows)
         count = Counter(e.status for e in entries)
         plain(f"{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common()))
