@@ -38,13 +38,19 @@ alpha = words.scalar(
 
 point = words.vector("point", "x", "an input")
 point1 = words.vector("point1", "x'", "another input")
+fx = words.scalar("fx", "f(x)", "output of a network at an input x")
+rho = words.scalar("rho", r"\rho", "residual f(x) - y of one datum")
 label = words.scalar("label", "y", "the label of an input")
-grad = words.vector("grad", r"\nabla f(x)", "gradient of the output at x in the parameters, times the roots of their rates")
+grad = words.vector(
+    "grad", r"\nabla f(x)", "gradient of the output at x in the parameters, times the roots of their rates"
+)
 grad1 = words.vector("grad1", r"\nabla f(x')", "the same at x'")
 outputs = words.vector("outputs", "f", "outputs on the training inputs")
 labels = words.vector("labels", "y", "labels of the training inputs")
 kernel1 = words.vector("kernel1", "K_{t_1}", "the kernel matrix at one time, its n² entries")
 kernel2 = words.vector("kernel2", "K_{t_2}", "the kernel matrix at another time, its n² entries")
+column1 = words.vector("column1", "g", "derivatives of the outputs in one parameter at one time")
+column2 = words.vector("column2", "h", "derivatives of the outputs in one parameter at another time")
 p = words.vector("p", "p", "the coordinates of a point that count positive")
 q = words.vector("q", "q", "the coordinates of a point that count negative")
 
