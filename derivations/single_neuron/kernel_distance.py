@@ -1,0 +1,74 @@
+"""The kernel distance S = 1 - ⟨K, K'⟩/(‖K‖‖K'‖) lies between 0 and 1.
+
+It is half the squared distance of the two normalised kernels, so it is not negative, does not see the scale of either,
+and is of second order in a relative change of the kernel: that is why it vanishes in the lazy regime. A kernel matrix
+is a sum K = Σ_p g_p g_pᵀ over the parameters, and ⟨g gᵀ, h hᵀ⟩ = (gᵀh)² is not negative; so ⟨K, K'⟩ ≥ 0, and S ≤ 1
+(kunin2024, Sec. 1). Kernels are vectors here, with the Frobenius inner product.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.single_neuron.symbols import c, column1, column2, kernel1, kernel2
+from symdyn.calculus.gram import Linear, inner, norm, norm2, outer
+from symdyn.domain import Cell, Domain
+from symdyn.result import result
+from symdyn.statement import Asymptotic, Definition, Existence, Identity, Inequality
+
+kernels = Domain(
+    (), (kernel1, kernel2), (Cell("K ≠ 0", {norm2(kernel1): 1, norm2(kernel2): 1}),), words="K ≠ 0"
+)
+scaled = Domain(
+    (c,), kernels.vectors, (Cell("c > 0", {c: 1, **kernels.cells[0].signs}),), words="K ≠ 0, c > 0"
+)
+columns = Domain((), (column1, column2), (Cell("g, h ≠ 0", {norm2(column1): 1, norm2(column2): 1}),))
+
+
+def distance(one: Linear, other: Linear) -> sp.Expr:
+    """S of two kernels that are vectors."""
+    return 1 - inner(one, other) / (norm(one) * norm(other))
+
+
+def frobenius(one, other) -> sp.Expr:
+    """⟨A, B⟩ = tr AᵀB of two Gram operators of finite rank."""
+    return (one.T @ other).trace(sp.Integer(1))
+
+
+@result(ledger=("kunin2024.kernel-distance",), domain=kernels, arguments=("kernel1", "kernel2"))
+def kernel_distance():
+    """The kernel distance."""
+    return Definition("S(t_1,t_2)", distance(kernel1, kernel2))
+
+
+@result(ledger=("kunin2024.kernel-distance",), domain=scaled)
+def kernel_distance_is_scale_free():
+    """The kernel distance does not see the scale of a kernel."""
+    return Identity(distance(c * kernel1, kernel2), distance(kernel1, kernel2), name="S")
+
+
+@result(ledger=("kunin2024.kernel-distance-range",), domain=kernels)
+def kernel_distance_range():
+    """The kernel distance is between 0 and 1, and of second order in the relative change of the kernel."""
+    half_square = norm2(kernel1 / norm(kernel1) - kernel2 / norm(kernel2)) / 2
+    g, h = outer(column1, column1), outer(column2, column2)
+    return Existence(
+        r"$0\le S\le1$; S = 0 for kernels that differ in scale alone, S = 1 for kernels of orthogonal features",
+        (
+            Identity(
+                distance(kernel1, kernel2),
+                half_square,
+                name=r"S = \tfrac12\left\|K_{t_1}/\|K_{t_1}\| - K_{t_2}/\|K_{t_2}\|\right\|^2",
+            ),
+            Identity(
+                (frobenius(g, h), frobenius(g, g)),
+                (inner(column1, column2) ** 2, norm2(column1) ** 2),
+                name=r"\langle gg^\top,hh^\top\rangle,\quad\|gg^\top\|^2",
+                on=columns,
+            ),
+            Inequality(frobenius(g, h), ">=", on=columns),
+            Asymptotic(
+                distance(kernel1, kernel1 + c * kernel2), sp.Integer(0), c, sp.Integer(0), c**2, on=scaled
+            ),
+        ),
+    )
