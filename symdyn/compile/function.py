@@ -13,6 +13,7 @@ from symdyn.compile.exact import evaluate_exactly
 from symdyn.compile.heads import BACKENDS
 from symdyn.compile.lower import Graph, Lowering
 from symdyn.compile.outputs import Output, output
+from symdyn.compile.signs import known_signs
 
 __all__ = ["Argument", "Compiled", "Condition", "build"]
 
@@ -97,11 +98,12 @@ def build(
         raise ValueError(f"{name}: no backend {backend!r}; choose from auto, {', '.join(BACKENDS)}")
     arguments = tuple(arguments)
     _check_names(name, [argument.name for argument in arguments])
-    lowering = Lowering(name, {argument.symbol: argument.name for argument in arguments})
+    conditions = tuple(c if isinstance(c, Condition) else Condition(*c) for c in domain)
+    signs = known_signs(c.condition for c in conditions)
+    lowering = Lowering(name, {argument.symbol: argument.name for argument in arguments}, signs)
     like = next((a.symbol for a in arguments if isinstance(a.symbol, Vector)), None)
     values = value if isinstance(value, tuple) else (value,)
     outputs = tuple(output(lowering, part, like) for part in values)
-    conditions = tuple(c if isinstance(c, Condition) else Condition(*c) for c in domain)
     for condition in conditions:
         if condition.blamed not in [argument.name for argument in arguments]:
             raise ValueError(f"{name}: the condition {condition.description!r} blames no argument of it")

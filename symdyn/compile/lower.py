@@ -5,16 +5,17 @@ whatever occurs twice, in one output or in several, is shared. Three things happ
 
 * Numbers. A subtree without symbols becomes one constant.
 * Norms. √(c vᵀv) becomes √c ‖v‖, even powers of ‖v‖ stay vᵀv; hence gradients at v = 0 are finite, and exact
-  where
-  the formula is smooth.
+  where the formula is smooth.
 * Guards. Within a piece of a piecewise formula, an operand that could be singular off the piece is replaced
-  there by a
-  harmless constant, so that the branch not taken spoils neither value nor gradient (the double where).
+  there by a harmless constant, so that the branch not taken spoils neither value nor gradient (the double
+  where; NumPy, which has no gradients, does without). What is finite on the whole domain needs no guard, and
+  is shared between the pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
@@ -24,7 +25,8 @@ from sympy.logic.boolalg import Boolean, BooleanFalse, BooleanTrue
 
 from symdyn.calculus.vectors import InnerProductSymbol
 from symdyn.compile.heads import HEADS, OPERATIONS, RELATIONAL, UnsupportedHead
-from symdyn.compile.named import NamedFunction, unfold
+from symdyn.compile.named import NamedFunction, cells_of, unfold
+from symdyn.compile.signs import Signs, is_manifest, is_nonnegative, is_total
 
 Expr = Any
 Node = tuple[Any, ...]
@@ -59,20 +61,30 @@ class Graph:
 
 
 class Lowering:
-    """Lowers the expressions of a function called `name`; `inputs` maps symbols and vectors to arguments."""
+    """Lowers the expressions of a function called `name`; `inputs` maps symbols and vectors to arguments.
 
-    def __init__(self, name: str, inputs: Mapping[Any, str]) -> None:
+    `signs` states which symbols are non-negative (1) or non-positive (−1) on the domain of the function.
+    """
+
+    def __init__(self, name: str, inputs: Mapping[Any, str], signs: Signs | None = None) -> None:
         self.name = name
         self.inputs = inputs
+        self.signs: Signs = signs or {}
         self.graph = Graph()
         self._done: dict[tuple[Expr, int | None], int] = {}
+        self._total: dict[Expr, bool] = {}
 
     def scalar(self, expr: Expr, active: int | None = None) -> int:
         """The node of a scalar expression; `active` is the node of the condition under which it is used."""
-        key = (expr, active)
+        key = (expr, None if self._is_total(expr) else active)
         if key not in self._done:
-            self._done[key] = self._lower(expr, active)
+            self._done[key] = self._lower(*key)
         return self._done[key]
+
+    def _is_total(self, expr: Expr) -> bool:
+        if expr not in self._total:
+            self._total[expr] = is_total(expr, self.signs)
+        return self._total[expr]
 
     def vector(self, vector: Any) -> int:
         if vector not in self.inputs:
@@ -82,10 +94,37 @@ class Lowering:
     def operate(self, operation: str, *operands: int, active: int | None = None) -> int:
         """An operation whose last operand is guarded: off `active` it is replaced by a harmless constant."""
         harmless = OPERATIONS[operation].harmless
-        if harmless is not None and active is not None and not self.graph.is_constant(operands[-1]):
-            guarded = self.graph.add("where", active, operands[-1], self.graph.constant(int(harmless)))
+        if (
+            harmless is not None
+            and active is not None
+            and not self._is_harmless(operation, operands[-1], active)
+        ):
+            guarded = self.graph.add("guard", active, operands[-1], self.graph.constant(int(harmless)))
             operands = (*operands[:-1], guarded)
         return self.graph.add(operation, *operands)
+
+    def _is_harmless(self, operation: str, operand: int, active: int) -> bool:
+        if self.graph.is_constant(operand):
+            return True
+        off = self._value_off(operand, active) if operation in ("divide", "sqrt") else None
+        return off is not None and off > 0
+
+    def _value_off(self, position: int, active: int) -> float | None:
+        """The value of a node where `active` does not hold, if guards below it make that a known number."""
+        operation, *operands = self.graph.nodes[position]
+        if operation == "constant":
+            return float(operands[0])
+        if operation == "guard" and operands[0] == active:
+            return self._value_off(operands[2], active)
+        if operation not in ("multiply", "divide", "sqrt"):
+            return None
+        values = [self._value_off(operand, active) for operand in operands]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        if operation == "sqrt":
+            return math.sqrt(known[0])
+        return known[0] * known[1] if operation == "multiply" else known[0] / known[1]
 
     def _lower(self, expr: Expr, active: int | None) -> int:
         if isinstance(expr, InnerProductSymbol):
@@ -105,7 +144,7 @@ class Lowering:
         if expr.is_Pow:
             return self._power(expr.base, expr.exp, active)
         if isinstance(expr, sympy.Piecewise):
-            return self._pieces([(pair.cond, pair.expr) for pair in expr.args], active)
+            return self.choose(self.split([(p.cond, p.expr) for p in expr.args], active), self.scalar)
         return self._function(expr, active)
 
     def _number(self, expr: Expr) -> int:
@@ -179,7 +218,7 @@ class Lowering:
             return self.operate("divide", self.graph.constant(1), reciprocal, active=active)
         guarded = self.scalar(base, active)
         if active is not None and not self.graph.is_constant(guarded):
-            guarded = self.graph.add("where", active, guarded, self.graph.constant(1))
+            guarded = self.graph.add("guard", active, guarded, self.graph.constant(1))
         return self.graph.add("power", guarded, self.scalar(exponent, active))
 
     def _integer_power(self, base: int, exponent: int) -> int:
@@ -191,8 +230,10 @@ class Lowering:
 
     def _root(self, base: Expr, active: int | None) -> int:
         """√base, with vᵀv taken out of the root as ‖v‖; of a piecewise quantity, the root of each piece."""
+        if is_nonnegative(base, self.signs) and self._is_total(base):
+            active = None
         if isinstance(base, NamedFunction) and base.quantity.cells:
-            return self.choose(self.split(cells_of(base), active), self._root)
+            return self.choose(self.split(cells_of(base), active, exclusive=False), self._root)
         factors = [factor.as_base_exp() for factor in sympy.Mul.make_args(base)]
         lengths = [(b, e) for b, e in factors if _is_square(b) and e.is_Integer and e % 2]
         if not lengths:
@@ -218,36 +259,43 @@ class Lowering:
             return self.operate(quantity.operation, *operands, active=active)
         if not quantity.cells:
             return self.scalar(expr.defined(), active)
-        return self._pieces(cells_of(expr), active)
-
-    def _pieces(self, pieces: list[tuple[Any, Expr]], active: int | None) -> int:
-        return self.choose(self.split(pieces, active), lambda form, mask: self.scalar(form, mask))
+        return self.choose(self.split(cells_of(expr), active, exclusive=False), self.scalar)
 
     def split(
-        self, pieces: list[tuple[Any, Expr]], active: int | None
+        self, pieces: list[tuple[Any, Expr]], active: int | None, exclusive: bool = True
     ) -> list[tuple[int | None, int | None, Expr]]:
-        """(condition, mask, form) of each piece, its mask being its condition and none before and `active`.
+        """(condition, mask, form) of each piece: where it is chosen if none before is, and where it must be sound.
 
-        A condition of None means otherwise.
+        A condition of None means otherwise. The mask of a piece is `active` and its condition; if the pieces
+        are `exclusive`, it leaves out the conditions before, under which its form need not make sense.
         """
         result: list[tuple[int | None, int | None, Expr]] = []
-        outside = active  # the node of: active, and none of the conditions so far
-        remaining: Any = sympy.true
+        outside = active
+        seen: list[Any] = []
         for condition, form in pieces:
-            if isinstance(condition, BooleanFalse):
+            if condition == sympy.false:
                 continue
-            if isinstance(condition, BooleanTrue) or condition == remaining:
+            if condition == sympy.true or is_manifest(condition, self.signs):
                 result.append((None, outside, form))
                 return result
             test = self.boolean(condition, active)
-            mask = test if outside is None else self.graph.add("and", outside, test)
-            result.append((test, mask, form))
-            negation = self.graph.add("not", test)
-            outside = negation if outside is None else self.graph.add("and", outside, negation)
-            remaining = sympy.And(remaining, sympy.Not(condition))
+            last = sympy.Not(condition) in seen
+            seen.append(condition)
+            mask = outside if last and exclusive else self._both(outside if exclusive else active, test)
+            result.append((None if last else test, mask, form))
+            if last:
+                return result
+            outside = self._both(outside, self.graph.add("not", test))
         return result
 
-    def choose(self, pieces: list[tuple[int | None, int | None, Expr]], lower: Any) -> int:
+    def _both(self, one: int | None, other: int) -> int:
+        return other if one is None else self.graph.add("and", one, other)
+
+    def choose(
+        self,
+        pieces: list[tuple[int | None, int | None, Expr]],
+        lower: Callable[[Expr, int | None], int],
+    ) -> int:
         """Nested wheres over lowered pieces; NaN where no condition holds."""
         values: list[tuple[int | None, int]] = [(test, lower(form, mask)) for test, mask, form in pieces]
         last_condition, value = values[-1]
@@ -305,12 +353,6 @@ class Lowering:
         if other == 0 and _is_square(side):
             return self.graph.add("norm", self.vector(side.left))
         return self.scalar(side, active)
-
-
-def cells_of(expr: NamedFunction) -> list[tuple[Any, Expr]]:
-    """(condition, stable form) for each cell of a named quantity, at its arguments."""
-    quantity = expr.quantity
-    return [(quantity.at(c.condition, expr.args), quantity.at(c.form, expr.args)) for c in quantity.cells]
 
 
 def _is_square(expr: Expr) -> bool:

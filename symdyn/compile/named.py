@@ -178,6 +178,12 @@ def unfold(expr: Expr, *only: Any) -> Expr:
     return expr
 
 
+def cells_of(expr: NamedFunction) -> list[tuple[Any, Expr]]:
+    """(condition, stable form) for each cell of a named quantity, at its arguments."""
+    quantity = expr.quantity
+    return [(quantity.at(c.condition, expr.args), quantity.at(c.form, expr.args)) for c in quantity.cells]
+
+
 def _inside_another(quantity: Expr, found: set[Any]) -> bool:
     return any(quantity != other and other.has(quantity) for other in found)
 

@@ -10,8 +10,8 @@ import sympy
 from symdyn.calculus.gram import GramOperator
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear, Vector
-from symdyn.compile.lower import Lowering, cells_of
-from symdyn.compile.named import NamedFunction
+from symdyn.compile.lower import Lowering
+from symdyn.compile.named import NamedFunction, cells_of
 
 Expr = Any
 SCALAR, VECTOR, MATRIX = 0, 1, 2
@@ -64,9 +64,10 @@ def _split(lowering: Lowering, c: Expr, v: Vector, active: int | None) -> tuple[
     """Nodes p and q with c v = p v + q v/|v|; the unit vector, 0 at v = 0, takes a factor 1/|v| of c."""
     length = sympy.sqrt(Dot(v, v))
     if isinstance(c, sympy.Piecewise):
-        return _split_pieces(lowering, [(pair.cond, pair.expr) for pair in c.args], v, active)
+        pieces = lowering.split([(pair.cond, pair.expr) for pair in c.args], active)
+        return _split_pieces(lowering, pieces, v)
     if isinstance(c, NamedFunction) and c.quantity.cells:
-        return _split_pieces(lowering, cells_of(c), v, active)
+        return _split_pieces(lowering, lowering.split(cells_of(c), active, exclusive=False), v)
     if isinstance(c, NamedFunction) and c.quantity.operation is None:
         return _split(lowering, c.defined(), v, active)
     for factor in sympy.Mul.make_args(c):
@@ -84,9 +85,8 @@ def _split(lowering: Lowering, c: Expr, v: Vector, active: int | None) -> tuple[
 
 
 def _split_pieces(
-    lowering: Lowering, pieces: list[tuple[Any, Expr]], v: Vector, active: int | None
+    lowering: Lowering, chosen: list[tuple[int | None, int | None, Expr]], v: Vector
 ) -> tuple[int | None, int | None]:
-    chosen = lowering.split(pieces, active)
     parts = {form: _split(lowering, form, v, mask) for _, mask, form in chosen}
     if all(directed is None for _, directed in parts.values()):
         return lowering.choose(chosen, lowering.scalar), None

@@ -23,41 +23,62 @@ def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend:
     Every node is computed once, in a variable of its own. `like` is an array that tells dtype and device.
     Raises UnsupportedHead if the backend lacks an operation.
     """
-    needed = _needed(graph, outputs)
     writer = _Writer(graph, backend, name)
-    lines = [writer.line(position) for position in sorted(needed)]
-    body = [line for line in lines if line] + [
-        f"return ({''.join(writer.operand(o) + ', ' for o in outputs)})"
-    ]
-    head = ", ".join(["like", *inputs])
-    return f"def kernel({head}):\n" + "".join(f"    {line}\n" for line in body)
+    results = [writer.resolve(position) for position in outputs]
+    needed = writer.needed(results)
+    lines = [writer.line(position) for position in needed]
+    if backend == "numpy":
+        lines = writer.released(results, needed, lines)
+    returned = "".join(f"{writer.operand(position)}, " for position in results)
+    body = [*(line for line in lines if line), f"return ({returned})"]
+    return f"def kernel({', '.join(['like', *inputs])}):\n" + "".join(f"    {line}\n" for line in body)
 
 
 class _Writer:
+    """Writes the nodes of a graph for one backend. NumPy, which has no gradients, passes guards over."""
+
     def __init__(self, graph: Graph, backend: str, name: str) -> None:
         self.graph, self.backend, self.name = graph, backend, name
 
+    def resolve(self, position: int) -> int:
+        operation, *operands = self.graph.nodes[position]
+        guarded = self.backend == "numpy" and operation == "guard"
+        return self.resolve(operands[1]) if guarded else position
+
+    def is_leaf(self, position: int) -> bool:
+        return self.graph.nodes[position][0] in ("input", "truth", "constant")
+
+    def operands(self, position: int) -> list[int]:
+        return [] if self.is_leaf(position) else [self.resolve(o) for o in self.graph.nodes[position][1:]]
+
+    def needed(self, results: Sequence[int]) -> list[int]:
+        """The nodes that the results rest on, in order of computation."""
+        found: set[int] = set()
+        pending = list(results)
+        while pending:
+            position = pending.pop()
+            if position not in found:
+                found.add(position)
+                pending.extend(self.operands(position))
+        return sorted(found)
+
     def operand(self, position: int) -> str:
         node = self.graph.nodes[position]
-        if node[0] == "input":
-            return str(node[1])
-        if node[0] == "truth":
-            return repr(node[1])
         if node[0] == "constant":
             return f"constants[{position}]" if self.backend == "mpmath" else literal(node[1])
-        return f"t{position}"
+        return str(node[1]) if self.is_leaf(position) else f"t{position}"
 
     def line(self, position: int) -> str:
         """The assignment of a node, empty for leaves."""
-        operation, *operands = self.graph.nodes[position]
-        if operation in ("input", "truth", "constant"):
+        if self.is_leaf(position):
             return ""
-        row = OPERATIONS[operation]
-        template = row.template(self.backend)
+        operation, operands = self.graph.nodes[position][0], self.operands(position)
+        template = OPERATIONS[operation].template(self.backend)
         if template is None:
             raise UnsupportedHead(self.name, head_of(operation), self.backend)
+        lifted = [self._needs_lift(operation, operands, operand) for operand in operands]
         texts = [
-            self._lifted(o) if self._needs_lift(operation, operands, o) else self.operand(o) for o in operands
+            self._lifted(o) if lift else self.operand(o) for o, lift in zip(operands, lifted, strict=True)
         ]
         return f"t{position} = {template.format(*texts)}"
 
@@ -74,19 +95,15 @@ class _Writer:
             return f"xp.full((), {self.operand(operand)}, dtype=like.dtype, device=like.device)"
         return f"like.dtype.type({self.operand(operand)})"
 
-
-def _needed(graph: Graph, outputs: Sequence[int]) -> set[int]:
-    needed: set[int] = set()
-    pending = list(outputs)
-    while pending:
-        position = pending.pop()
-        if position in needed:
-            continue
-        needed.add(position)
-        operation, *operands = graph.nodes[position]
-        if operation not in ("input", "truth", "constant"):
-            pending.extend(operands)
-    return needed
+    def released(self, results: Sequence[int], needed: Sequence[int], lines: Sequence[str]) -> list[str]:
+        """The lines, each followed by the deletion of what it used last: large arrays then reuse memory."""
+        last_use = {operand: at for at in needed for operand in self.operands(at)}
+        ends: dict[int, list[str]] = {}
+        for position, at in last_use.items():
+            if position not in results and not self.is_leaf(position):
+                ends.setdefault(at, []).append(f"t{position}")
+        deletions = [f"; del {', '.join(ends[at])}" if at in ends else "" for at in needed]
+        return [line + deletion for line, deletion in zip(lines, deletions, strict=True)]
 
 
 def literal(number: Any) -> str:
