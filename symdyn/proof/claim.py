@@ -44,7 +44,7 @@ def components(x: Any) -> list[sp.Expr]:
     """The scalar coefficients whose vanishing makes x vanish, in every dimension."""
     if isinstance(x, (list, tuple)):
         return [c for y in x for c in components(y)]
-    if isinstance(x, Combination):
+    if isinstance(x, Linear):
         return [plain(c) for c in x.terms.values()]
     if isinstance(x, GramOperator):
         return [plain(c) for c in (x.identity, *x.outer.values())]

@@ -155,3 +155,8 @@ def test_a_cell_may_fix_an_inner_product_and_keeps_only_vectors_that_have_it():
     assert decide(Identity(norm2(a * w + r), a**2 * norm2(w)), domain).holds is False
     with pytest.raises(EmptyDomain):
         list(Domain((a,), (w, r), (across,), dimensions=(1,), sampler=turned).points(across))
+
+
+def test_a_bare_vector_is_a_side_of_an_identity():
+    assert decide(Identity(a * (w / a), w)).outcome == "PROVED"
+    assert decide(Identity(2 * w, w)).holds is False
