@@ -11,7 +11,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.conservation import flow
-from derivations.single_neuron.preconditioner import M_weights
+from derivations.single_neuron.preconditioning import M_weights
 from derivations.single_neuron.symbols import (
     a,
     alpha,
