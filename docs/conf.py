@@ -1,6 +1,13 @@
-"""The site: sphinx with executed notebooks."""
+"""The site: sphinx with executed notebooks, and formulas in MathML, so that its pages need no network."""
+
+from __future__ import annotations
 
 from importlib.metadata import version as version_of
+from typing import Any
+
+from docutils import nodes
+
+from symdyn.render.prose import mathml
 
 project = "symdyn"
 author = "The symdyn authors"
@@ -9,10 +16,26 @@ version = release = version_of("symdyn-learning")
 
 extensions = ["myst_nb"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns = ["jupyter_execute"]
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
 nb_execution_mode = "cache"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+nb_mime_priority_overrides = [("*", "text/latex", 0)]  # formulas are set here, not by a script in the page
 html_theme = "furo"
 html_title = "symdyn"
+html_math_renderer = "mathml"
+
+
+def _inline(translator: Any, node: nodes.math) -> None:
+    translator.body.append(mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _display(translator: Any, node: nodes.math_block) -> None:
+    translator.body.append(f'<div style="overflow: auto hidden">{mathml(node.astext(), block=True)}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Register the renderer."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_display, None))

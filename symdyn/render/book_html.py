@@ -16,7 +16,7 @@ h2 { margin-top: 4rem; border-bottom: 2px solid var(--line); }
 section, article { border-top: 1px solid var(--line); margin-top: 1.6rem; }
 section h3, article h3 { margin-bottom: .2rem; }
 code { font-size: .85em; color: var(--faint); overflow-wrap: anywhere; }
-.formula { overflow-x: auto; padding: .3rem 0; }
+.formula { overflow: auto hidden; padding: .3rem 0; }
 .formula math { font-size: 1.12em; }
 .where { color: var(--faint); font-size: .9em; }
 .badge { float: right; border-radius: 1em; color: #fff; padding: .35em .8em;

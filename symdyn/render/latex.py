@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from symdyn.notation import GLOSSARIES
 from symdyn.render import prose
 from symdyn.render.layout import display, tidy
 from symdyn.statement import Chain, Experiment, Statement
@@ -26,9 +28,23 @@ def statement_latex(statement: Statement) -> str:
     return set_formula(statement.latex())
 
 
+def cleaned(tex: str) -> str:
+    """A formula with symbols as commands and names as the glossaries print them, no needless parentheses."""
+    return tidy(named(prose.in_mathematics(tex)))
+
+
 def set_formula(tex: str) -> str:
-    """A formula as it is shown: symbols as commands, no needless parentheses, broken where it is long."""
-    return display(tidy(prose.in_mathematics(tex)))
+    """A formula as it is shown: cleaned, and broken into lines where it is long."""
+    return display(cleaned(tex))
+
+
+_WORD = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
+
+
+def named(tex: str) -> str:
+    """The formula with each name that SymPy leaves bare (`label`) in the LaTeX of the glossary (`y`)."""
+    words = {term.name: term.latex for glossary in GLOSSARIES.values() for term in glossary}
+    return _WORD.sub(lambda m: words.get(m.group(1), m.group()), tex)
 
 
 def result_latex(result: Result) -> str:

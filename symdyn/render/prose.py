@@ -139,10 +139,17 @@ def mathml(tex: str, block: bool = False) -> str:
     """MathML of a formula, which current browsers set by themselves; the LaTeX is its alternative text."""
     from latex2mathml.converter import convert
 
-    markup = _VARIANT.sub(_styled, convert(tex, display="block" if block else "inline"))
+    known = tex
+    for name, replacement in _ENVIRONMENTS.items():
+        known = known.replace(f"{{{name}}}", f"{{{replacement}}}")
+    markup = _VARIANT.sub(_styled, convert(known, display="block" if block else "inline"))
+    markup = _ALIGNED.sub(r'columnalign="\1" style="text-align: \1; padding: .3em 0"', markup)
     return markup.replace("<math ", f'<math alttext="{html.escape(tex)}" ', 1)
 
 
+_ENVIRONMENTS = {"aligned": "align*", "gathered": "matrix"}
+"""What the converter calls them."""
+_ALIGNED = re.compile('columnalign="(left|right)"')
 _VARIANT = re.compile(r'<mi mathvariant="(double-struck|bold|script)">(\w)</mi>')
 _STYLES = {"double-struck": "DOUBLE-STRUCK", "bold": "BOLD", "script": "SCRIPT"}
 

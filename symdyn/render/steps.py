@@ -14,8 +14,8 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear, transposed_latex
 from symdyn.compile.named import NamedFunction
 from symdyn.render import prose
-from symdyn.render.latex import statement_latex
-from symdyn.render.layout import display, stacked, tidy
+from symdyn.render.latex import cleaned, statement_latex
+from symdyn.render.layout import display, stacked
 from symdyn.statement import (
     Asymptotic,
     Chain,
@@ -48,7 +48,7 @@ def steps(statement: Statement) -> tuple[Step, ...]:
 
     found = []
     for reason, group in groupby(_lines(statement), key=lambda line: line[0]):
-        formulas = [tidy(prose.in_mathematics(tex)) for _, tex in group]
+        formulas = [cleaned(tex) for _, tex in group]
         found.append(Step(reason, display(formulas[0]) if len(formulas) == 1 else stacked(formulas)))
     return tuple(found)
 

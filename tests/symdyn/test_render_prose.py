@@ -29,6 +29,15 @@ def test_html_sets_formulas_in_mathml_and_escapes_words() -> None:
     assert "$" not in markup
 
 
+def test_mathml_aligns_lines_and_knows_the_styles_of_letters() -> None:
+    markup = prose.mathml("\\begin{aligned}\na &= b \\\\\n&\\quad + c\n\\end{aligned}")
+    assert markup.count("<mtr>") == 2
+    assert "text-align: right" in markup
+    assert "<mi>&</mi>" not in markup
+    assert "ℝ" in prose.mathml(r"\mathbb R^d")
+    assert "ℒ" in prose.mathml(r"\mathcal L")
+
+
 def test_every_formula_of_the_ledger_can_be_set(complaints) -> None:
     texts = [text for entry in ledger().values() for text in (entry.statement, *entry.assumptions)]
     formulas = [piece for text in texts for is_formula, piece in prose.segments(text) if is_formula]
