@@ -1,8 +1,8 @@
 """The minima and the saddles of the loss, and where gradient flow ends.
 
-In the inner product uᵀXᵀXv, for XᵀX invertible, the loss is ½‖β - β_*‖² up to a constant, since Xᵀy = XᵀXβ_*. Its minima
-in β = a w are a w = β_*: the hyperbola a ω = ‖β_*‖² in a and the coordinate ω = wᵀβ_*, of one branch for each sign of a,
-unless β_* = 0, where it degenerates to the two axes a = 0 and w = 0 (kunin2024, Sec. 3 and App. A).
+In the inner product uᵀXᵀXv, for XᵀX invertible, the loss is ½‖β - β_*‖² up to a constant, since Xᵀy = XᵀXβ_*. Its
+minima in β = a w are a w = β_*: the hyperbola a ω = ‖β_*‖² in a and the coordinate ω = wᵀβ_*, of one branch for each
+sign of a, unless β_* = 0, where it degenerates to the two axes a = 0 and w = 0 (kunin2024, Sec. 3 and App. A).
 
 The flow also rests where a = 0 and wᵀXᵀy = 0. There the loss falls along (a, w) → (α t, w + t β_*), so these are strict
 saddles, provided that Xᵀy ≠ 0. The loss decreases along the flow, which bounds β and, with δ, the weights. A bounded
