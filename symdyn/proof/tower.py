@@ -354,7 +354,7 @@ class Tower:
             if exponent % 2:
                 s = _unit(self._sign_poly(f))
                 if s is None or len(factors) == 1:
-                    inside = inside * f
+                    inside = self._lift(inside) * f
                 else:
                     negative ^= s < 0
                     outside = self.mul(outside, self._base_root(f * s))

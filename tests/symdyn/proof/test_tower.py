@@ -21,6 +21,7 @@ kappa = sp.sqrt(d**2 + 4 * x)
 TRUE = [
     (x + y) ** 2 - x**2 - 2 * x * y - y**2,
     sp.sqrt(x * y) - sp.sqrt(x) * sp.sqrt(y),
+    sp.sqrt(d * t * (d + t) * (d**2 + x)) - sp.sqrt(d * t * (d + t)) * sp.sqrt(d**2 + x),
     sp.sqrt(x**2) - x,
     sp.sqrt(8) - 2 * sp.sqrt(2),
     sp.sqrt(x / y) - sp.sqrt(x * y) / y,
