@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symdyn.notation import GLOSSARIES
 from symdyn.render import prose
-from symdyn.render.layout import display, tidy
+from symdyn.render.layout import LINE, display, tidy, without_repetition
 from symdyn.statement import Chain, Experiment, Statement
 
 if TYPE_CHECKING:
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 def statement_latex(statement: Statement) -> str:
     """The statement as one formula; of a conclusion in words, the words and then its formula."""
     if isinstance(statement, Experiment):
-        return prose.katex(statement.claim)
+        return _gathered(prose.katex_lines(statement.claim, LINE))
     if isinstance(statement, Chain):
-        words = prose.katex(statement.conclusion)
-        if not statement.formula:
-            return words
-        return (
-            "\\begin{gathered}\n" + words + " \\\\\n" + set_formula(statement.formula) + "\n\\end{gathered}"
-        )
+        words = prose.katex_lines(statement.conclusion, LINE)
+        return _gathered(words + ([set_formula(statement.formula)] if statement.formula else []))
     return set_formula(statement.latex())
+
+
+def _gathered(rows: list[str]) -> str:
+    body = " \\\\\n".join(rows)
+    return rows[0] if len(rows) == 1 else f"\\begin{{gathered}}\n{body}\n\\end{{gathered}}"
 
 
 def cleaned(tex: str) -> str:
     """A formula with symbols as commands and names as the glossaries print them, no needless parentheses."""
-    return tidy(named(prose.in_mathematics(tex)))
+    return without_repetition(tidy(named(prose.in_mathematics(tex))))
 
 
 def set_formula(tex: str) -> str:

@@ -169,6 +169,16 @@ def stacked(formulas: list[str], line: int = LINE) -> str:
     return aligned([row for tex in formulas for row in lines(tex, line)])
 
 
+def without_repetition(tex: str) -> str:
+    """A chain a = b = b with each member once: a = b. An equation of two equal sides stays one."""
+    pieces = _split(tokens(tex), _RELATIONS)
+    kept = pieces[:1]
+    for piece in pieces[1:]:
+        if len(kept) == 1 or "".join(piece.split()) != "".join(kept[-1].split()):
+            kept.append(piece)
+    return " ".join(kept)
+
+
 _ARGUMENTS = {r"\frac": 2, r"\tfrac": 2, r"\dfrac": 2, r"\sqrt": 1}
 
 

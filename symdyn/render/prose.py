@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
 
 UNICODE = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "ζ": r"\zeta",
@@ -127,7 +128,30 @@ def latex(text: str) -> str:
 
 def katex(text: str) -> str:
     r"""The sentence inside a formula: words in `\text{…}`, formulas between them, no dollar sign."""
-    return " ".join(piece if formula else rf"\text{{{escape(piece)}}}" for formula, piece in segments(text))
+    return _in_formula(list(segments(text)))
+
+
+def katex_lines(text: str, line: int) -> list[str]:
+    r"""The sentence inside a formula, broken between words into lines of about so many characters."""
+    rows: list[list[tuple[bool, str]]] = [[]]
+    length = 0
+    for formula, piece in segments(text):
+        for word in [piece] if formula else re.findall(r"\s*\S+\s*$|\s*\S+|\s+", piece):
+            size = len(re.sub(r"\\\\[A-Za-z]+", "x", word)) if formula else len(word)
+            if length + size > line and rows[-1] and word[0].isspace():
+                rows.append([])
+                length, word = 0, word.lstrip()
+            rows[-1].append((formula, word))
+            length += size
+    return [_in_formula(row) for row in rows]
+
+
+def _in_formula(pieces: list[tuple[bool, str]]) -> str:
+    grouped = (
+        (formula, "".join(piece for _, piece in group))
+        for formula, group in groupby(pieces, key=lambda p: p[0])
+    )
+    return " ".join(piece if formula else rf"\text{{{escape(piece)}}}" for formula, piece in grouped)
 
 
 def html_text(text: str) -> str:

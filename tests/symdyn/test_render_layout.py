@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from symdyn.render.layout import aligned, display, lines, tidy, width
+from symdyn.render.layout import aligned, display, lines, tidy, width, without_repetition
 
 LONG = (
     r"\dot{\mu} = \left(a + b\right) \frac{\kappa + \delta}{2} + \sqrt{\delta^{2} + 4 \mu^{2}} "
@@ -78,3 +78,16 @@ def test_broken_formulas_are_accepted_by_katex(complaints) -> None:
 )
 def test_tidying_drops_only_parentheses_that_say_nothing(tex: str, expected: str) -> None:
     assert tidy(tex) == expected
+
+
+@pytest.mark.parametrize(
+    ("tex", "expected"),
+    [
+        ("a = b = b", "a = b"),
+        ("a = b + c = b  + c = d", "a = b + c = d"),
+        ("b = b", "b = b"),
+        ("a = b = -b", "a = b = -b"),
+    ],
+)
+def test_a_chain_names_each_member_once(tex: str, expected: str) -> None:
+    assert without_repetition(tex) == expected

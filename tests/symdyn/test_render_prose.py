@@ -22,6 +22,14 @@ def test_katex_wraps_the_words() -> None:
     assert prose.katex(r"sign of $\delta$") == r"\text{sign of } \delta"
 
 
+def test_a_long_sentence_is_broken_between_words_and_loses_none() -> None:
+    sentence = r"for $\delta > 0$ the surface has two sheets, mirror images in the plane $a = 0$, and no more"
+    rows = prose.katex_lines(sentence, 40)
+    assert len(rows) >= 2
+    words = " ".join(rows).replace(r"\text{", " ").replace("}", " ")
+    assert words.split() == sentence.replace("$", " ").split()
+
+
 def test_html_sets_formulas_in_mathml_and_escapes_words() -> None:
     markup = prose.html_text(r"x < y and $a<b$")
     assert markup.startswith("x &lt; y and <math ")
