@@ -14,7 +14,9 @@ from typing import Any
 
 import sympy as sp
 
-from symdyn.calculus.gram import Combination, InnerProductSymbol, Vector, evaluate
+from symdyn.calculus.bridge import isotropic_to_gram
+from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector, evaluate, substitute
+from symdyn.calculus.isotropic import Isotropic
 
 Point = dict[Any, Any]
 
@@ -52,18 +54,21 @@ class Cell:
 class Domain:
     """The values of scalars and vectors for which something is claimed.
 
-    `let` defines dependent scalars by independent ones (δ by a, w and the rates); `conditions` are relations
-    that every point satisfies; `sampler(random, dimension)` may supply values that satisfy constraints exactly.
+    `let` defines dependent scalars and vectors by independent ones (δ by a, w and the rates; β as a w);
+    `conditions` are relations that every point satisfies; `sampler(random, dimension)` may supply values that
+    satisfy constraints exactly. `functions` are unspecified functions, each applied to its arguments, such as
+    f(x): proofs know nothing of them, points take polynomials for them.
     """
 
     scalars: tuple[sp.Symbol, ...] = ()
     vectors: tuple[Vector, ...] = ()
     cells: tuple[Cell, ...] = (Cell(),)
-    let: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    let: Mapping[Any, Any] = field(default_factory=dict)
     conditions: tuple[Any, ...] = ()
     dimensions: tuple[int, ...] = (1, 2, 3)
     sampler: Callable[[random.Random, int], Point] | None = None
     words: str = ""
+    functions: tuple[sp.Expr, ...] = ()
 
     def restrict(self, *conditions: Any, words: str = "", **changes: Any) -> Domain:
         """The part of the domain on which further conditions hold."""
@@ -99,12 +104,14 @@ class Domain:
         for symbol in self._independent(cell):
             value = rng.choice(CURATED) if curated else sp.Rational(rng.randint(1, 24), rng.randint(1, 12))
             point[symbol] = value * (cell.signs.get(symbol) or rng.choice((1, -1)))
+        for applied in self.functions:
+            point[applied.func] = _polynomial(rng, len(applied.args))
         if self.sampler is not None:
             point.update(self.sampler(rng, d))
         for definitions in (cell.where, self.let):
             for symbol, expr in definitions.items():
-                value = evaluate(sp.sympify(expr), point)
-                if not value.is_finite:
+                value = evaluate(expr if isinstance(expr, Linear) else sp.sympify(expr), point)
+                if not all(number.is_finite for number in (value if isinstance(value, list) else [value])):
                     return None
                 if not isinstance(symbol, InnerProductSymbol):
                     point[symbol] = value
@@ -141,7 +148,12 @@ class Domain:
 
     def unfold(self, x: Any, cell: Cell) -> Any:
         """An expression in the independent quantities of a cell."""
-        x = self._replace(x, self.let)
+        vectors = {v: combination for v, combination in self.let.items() if isinstance(v, Vector)}
+        scalars = {s: expr for s, expr in self.let.items() if s not in vectors}
+        for _ in scalars:
+            x = self._replace(x, scalars)
+        for _ in vectors:
+            x = _write_out(x, vectors)
         return self._replace(x, cell.where)
 
     def _replace(self, x: Any, definitions: Mapping[sp.Symbol, Any]) -> Any:
@@ -161,6 +173,13 @@ def _map(x: Any, f: Callable[[sp.Expr], sp.Expr]) -> Any:
     return f(sp.sympify(x))
 
 
+def _write_out(x: Any, vectors: Mapping[Vector, Any]) -> Any:
+    """x with vectors replaced by the combinations they stand for."""
+    if isinstance(x, (tuple, list)):
+        return tuple(_write_out(y, vectors) for y in x)
+    return substitute(isotropic_to_gram(x) if isinstance(x, Isotropic) else x, vectors)
+
+
 def holds(condition: Any, point: Point) -> bool:
     """Whether a relation between scalars, or a predicate on points, is true at a point."""
     if isinstance(condition, sp.logic.boolalg.BooleanFunction):
@@ -170,6 +189,15 @@ def holds(condition: Any, point: Point) -> bool:
         return bool(condition(point)) if callable(condition) else bool(condition)
     gap = evaluate(condition.lhs - condition.rhs, point)
     return bool(condition.func(gap, 0))
+
+
+def _polynomial(rng: random.Random, arguments: int) -> sp.Lambda:
+    """A polynomial of degree 3 in each variable and in their sum, for an unspecified function."""
+    z = sp.symbols(f"z:{arguments}", cls=sp.Dummy)
+    powers = [v**k for v in (*z, sp.Add(*z)) for k in range(4)]
+    return sp.Lambda(
+        z, sp.Add(*(sp.Rational(rng.randint(1, 9), rng.randint(1, 5)) * power for power in powers))
+    )
 
 
 def _vector(rng: random.Random, d: int) -> list[sp.Rational]:

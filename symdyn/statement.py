@@ -11,13 +11,15 @@ conclusion, and the facts it follows from, each of them a statement with mutants
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import sympy as sp
 
-from symdyn.calculus.gram import Flow, latex
+from symdyn.calculus.bridge import isotropic_to_gram
+from symdyn.calculus.gram import Flow, GramOperator, latex
+from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Linear
 from symdyn.domain import Domain
 from symdyn.proof.claim import LimitIs, Order, Sign, Zero
@@ -64,9 +66,11 @@ class Statement:
 
 
 def difference(lhs: Any, rhs: Any) -> Any:
-    """lhs - rhs, componentwise for tuples."""
+    """lhs - rhs, componentwise for tuples; an isotropic and a Gram operator are compared as Gram operators."""
     if isinstance(lhs, (tuple, list)):
         return tuple(difference(a, b) for a, b in zip(lhs, rhs, strict=True))
+    if {type(lhs), type(rhs)} == {Isotropic, GramOperator}:
+        lhs, rhs = (isotropic_to_gram(x) if isinstance(x, Isotropic) else x for x in (lhs, rhs))
     return lhs - rhs
 
 
@@ -360,11 +364,24 @@ class Chain(Statement):
     compiles: Any = None
     formula: str = ""
     on: Domain | None = None
+    characterised: Callable[[Any], tuple[Statement, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    @classmethod
+    def of(
+        cls, value: Any, facts: Callable[[Any], tuple[Statement, ...]], conclusion: str, **options: Any
+    ) -> Self:
+        """The chain that says of a value what characterises it: a changed value must violate a fact."""
+        return cls(conclusion, facts(value), compiles=value, characterised=facts, **options)
 
     def facts(self) -> tuple[Statement, ...]:
         return self.because
 
     def mutants(self) -> Iterator[Mutant]:
+        if self.characterised is not None:
+            for label, changed in mutations(self.compiles):
+                yield f"value: {label}", replace(self, compiles=changed, because=self.characterised(changed))
         for i, fact in enumerate(self.because):
             for label, changed in fact.mutants():
                 yield f"fact {i + 1}: {label}", changed

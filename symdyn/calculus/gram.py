@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef, UndefinedFunction
 
 from symdyn.calculus.vectors import (
     Combination,
@@ -302,12 +303,13 @@ def substitute(x: Any, mapping: Mapping[Any, Any]) -> Any:
 def evaluate(x: Any, values: Mapping[Any, Any], dimension: int | None = None) -> Any:
     """The number, list or list of lists that x is for the given values; exact for rational ones.
 
-    `values` maps symbols to numbers and vectors to sequences of numbers of one length, the dimension;
-    `dimension` is needed only where no vector has a value. Raises ValueError for missing values and
-    for vectors of different lengths.
+    `values` maps symbols to numbers, vectors to sequences of numbers of one length, the dimension, and
+    unspecified functions to what stands for them; `dimension` is needed only where no vector has a value.
+    Raises ValueError for missing values and for vectors of different lengths.
     """
     numbers = {s: sympy.sympify(n) for s, n in values.items() if isinstance(s, sympy.Symbol)}
     arrays = {v: [sympy.sympify(n) for n in row] for v, row in values.items() if isinstance(v, Vector)}
+    functions = {f: stand_in for f, stand_in in values.items() if isinstance(f, UndefinedFunction)}
     lengths = {len(row) for row in arrays.values()} | ({dimension} if dimension is not None else set())
     if len(lengths) > 1:
         raise ValueError(f"all vectors must have one length, not {sorted(lengths)}")
@@ -316,6 +318,10 @@ def evaluate(x: Any, values: Mapping[Any, Any], dimension: int | None = None) ->
         raise ValueError(f"no value given for {', '.join(missing)}")
 
     def number(expr: Scalar) -> Scalar:
+        if functions and expr.has(AppliedUndef):
+            for f, stand_in in functions.items():
+                expr = expr.replace(f, stand_in)
+            expr = expr.doit()
         dots = {
             d: sum(p * q for p, q in zip(arrays[d.left], arrays[d.right], strict=True)) for d in _dots(expr)
         }

@@ -14,7 +14,7 @@ from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.claim import Finding, atoms, entries
 from symdyn.proof.tower import Undecided
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.statement import Definition, Experiment, Inequality, Statement
+from symdyn.statement import Chain, Definition, Experiment, Identity, Inequality, Statement
 
 SECONDS = 20.0
 FEWEST_MUTANTS = 3
@@ -110,7 +110,8 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
     """The verdict on a statement together with the fate of its mutants.
 
     A mutant the check proves is an equivalent claim, or for an inequality one that is true as well, and is not
-    counted. One that is neither refuted nor proved survives. Fewer than three refuted mutants need a reason.
+    counted; but where facts are to characterise a value, no other value may satisfy them. One that is neither
+    refuted nor proved survives. Fewer than three refuted mutants need a reason.
     """
     start = time.process_time()
     domain = statement.domain or domain or default_domain(statement)
@@ -120,7 +121,7 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
         for label, mutant in statement.mutants():
             if refuted(mutant, domain):
                 killed.append(label)
-            elif not _accounted_for(mutant, domain):
+            elif not _accounted_for(mutant, statement, domain):
                 survivors.append(label)
         if len(killed) < FEWEST_MUTANTS and not few_mutants:
             survivors.append(f"only {len(killed)} mutants were refuted, and no reason is given")
@@ -137,7 +138,10 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
     )
 
 
-def _accounted_for(mutant: Statement, domain: Domain) -> bool:
+def _accounted_for(mutant: Statement, statement: Statement, domain: Domain) -> bool:
+    """Whether a mutant that was not refuted is true. One of a value that is characterised must be the same value."""
     if isinstance(mutant, Inequality):
         return True
+    if isinstance(mutant, Chain) and mutant.characterised is not None:
+        mutant = Identity(mutant.compiles, statement.value)
     return decide(mutant, domain, seconds=5.0).outcome == "PROVED"

@@ -16,14 +16,17 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Linear
 
 Mutation = tuple[str, Any]
+Part = tuple[str, sp.Expr, Any]
 MOST = 6
 
 
 def mutations(x: Any) -> list[Mutation]:
-    """Changed copies of a scalar, vector or operator, different kinds of change first."""
+    """Changed copies of a scalar, vector or operator: of each of its parts in turn, each kind of change in turn."""
     found: list[Mutation] = []
-    streams = [_signs(x), _factors(x), _exponents(x)]
-    while streams and len(found) < MOST:
+    parts = list(_parts(x))
+    streams = [kind([part]) for kind in (_signs, _factors, _exponents) for part in parts]
+    most = max(MOST, 2 * len(parts))
+    while streams and len(found) < most:
         for stream in list(streams):
             try:
                 mutation = next(stream)
@@ -32,10 +35,10 @@ def mutations(x: Any) -> list[Mutation]:
                 continue
             if all(mutation[1] != old for _, old in found) and mutation[1] != x:
                 found.append(mutation)
-    return found[:MOST]
+    return found[:most]
 
 
-def _parts(x: Any) -> Iterator[tuple[str, sp.Expr, Any]]:
+def _parts(x: Any) -> Iterator[Part]:
     """The scalar coefficients of x with a function that puts a changed one back."""
     if isinstance(x, (list, tuple)):
         for i, y in enumerate(x):
@@ -61,16 +64,16 @@ def _parts(x: Any) -> Iterator[tuple[str, sp.Expr, Any]]:
         yield "", sp.sympify(x), lambda new: new
 
 
-def _signs(x: Any) -> Iterator[Mutation]:
-    for name, c, put in _parts(x):
+def _signs(parts: list[Part]) -> Iterator[Mutation]:
+    for name, c, put in parts:
         terms = sp.Add.make_args(c)
         for i, term in enumerate(terms):
             if term != 0:
                 yield f"sign of {_short(term)}{_of(name)}", put(sp.Add(*terms[:i], -term, *terms[i + 1 :]))
 
 
-def _factors(x: Any) -> Iterator[Mutation]:
-    for name, c, put in _parts(x):
+def _factors(parts: list[Part]) -> Iterator[Mutation]:
+    for name, c, put in parts:
         terms = sp.Add.make_args(c)
         if c == 0:
             yield f"one in place of zero{_of(name)}", put(sp.Integer(1))
@@ -79,11 +82,16 @@ def _factors(x: Any) -> Iterator[Mutation]:
                 yield f"twice {_short(term)}{_of(name)}", put(sp.Add(*terms[:i], 2 * term, *terms[i + 1 :]))
 
 
-def _exponents(x: Any) -> Iterator[Mutation]:
-    for name, c, put in _parts(x):
+def _exponents(parts: list[Part]) -> Iterator[Mutation]:
+    for name, c, put in parts:
         inner = sorted(_inside(c), key=sp.default_sort_key)
         for old, new in inner:
-            yield f"{_short(new)} for {_short(old)}{_of(name)}", put(c.xreplace({old: new}))
+            yield f"{_short(new)} for {_short(old)}{_of(name)}", put(_replaced(c, old, new))
+
+
+def _replaced(c: sp.Expr, old: sp.Expr, new: sp.Expr) -> sp.Expr:
+    """c with one part changed; a derivative keeps the variable it is taken in."""
+    return c.subs(old, new) if c.has(sp.Derivative) else c.xreplace({old: new})
 
 
 def _inside(c: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
