@@ -160,3 +160,10 @@ def test_a_cell_may_fix_an_inner_product_and_keeps_only_vectors_that_have_it():
 def test_a_bare_vector_is_a_side_of_an_identity():
     assert decide(Identity(a * (w / a), w)).outcome == "PROVED"
     assert decide(Identity(2 * w, w)).holds is False
+
+
+def test_every_component_is_changed_by_some_mutant():
+    claim = Identity((a + t, a * t, a - t), (a + t, a * t, a - t))
+    changed = [[new != old for new, old in zip(mutant.rhs, claim.rhs, strict=True)] for _, mutant in claim.mutants()]
+    assert all(any(column) for column in zip(*changed, strict=True))
+    assert all(sum(row) == 1 for row in changed)
