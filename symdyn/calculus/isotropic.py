@@ -157,7 +157,7 @@ class Isotropic:
         missing = sorted(str(s) for s in (self.f.free_symbols | self.h.free_symbols) - set(point))
         if missing:
             raise ValueError(f"no value given for {', '.join(missing)}")
-        f, h = self.f.subs(point), self.h.subs(point)
+        f, h = self.f.xreplace(point), self.h.xreplace(point)
         if x == 0 and h != 0:
             raise ValueError(
                 f"the operator has no value at {self.vector} = 0: its limit depends on the direction"

@@ -85,7 +85,7 @@ class Expression:
                 (factor,) = word.factors
                 if isinstance(factor, Occurrence) and not factor.transposed and not factor.inverted:
                     return factor.letter
-        if self.rows == self.cols == 1:
+        if _is_scalar(self):
             scalar = self.scalar()
             if isinstance(scalar, ScalarWord) and len(scalar.word.factors) == 1:
                 (factor,) = scalar.word.factors
@@ -95,7 +95,7 @@ class Expression:
 
     def scalar(self) -> Scalar:
         """The commuting scalar that a 1×1 expression is. Raises ValueError for other shapes."""
-        if not (self.rows == 1 and self.cols == 1):
+        if not _is_scalar(self):
             raise ValueError(f"a {self.rows} × {self.cols} expression is not a scalar")
         return self.terms.get(((), EMPTY), sympy.S.Zero)
 
@@ -125,6 +125,10 @@ class Expression:
         return self + (-other)
 
     def __mul__(self, scalar: object) -> Expression:
+        if isinstance(scalar, Expression) and not _is_scalar(scalar):
+            if not _is_scalar(self):
+                raise ValueError("neither factor of * is a scalar; the product of matrices is @")
+            return scalar * self
         factor = _factor(scalar)
         if factor is None:
             return NotImplemented
@@ -211,6 +215,10 @@ class Expression:
 
 def _shape(expression: Expression) -> str:
     return f"{expression.rows} × {expression.cols}"
+
+
+def _is_scalar(expression: Expression) -> bool:
+    return bool(expression.rows == 1) and bool(expression.cols == 1)
 
 
 def _factor(value: object) -> Scalar | None:
