@@ -63,7 +63,7 @@ def hyperboloid_geometry():
     hypothesis="α > 0 (and k ≥ 1): for α = 0 and k = 1 the two halves of the cone meet at the origin",
     under=Domain((alpha,), (q,), (Cell("α > 0", {alpha: 1}),), sampler=_origin_too, words="k = 1, α > 0"),
 )
-def two_sheets_printed():
+def printed_two_sheets():
     """For k = 1 the coordinate x₁ vanishes nowhere on the surface, so that its sign tells two sheets apart."""
     return Inequality(alpha + norm2(q), ">")
 
@@ -150,6 +150,6 @@ def downstream_sheet():
     hypothesis="d ≥ 2: for d = 1 the sheet is a hyperbola of two branches, w > 0 and w < 0",
     under=rotations,
 )
-def downstream_sheet_printed():
+def printed_downstream_sheet():
     """A half-turn joins w and -w on the sheet, for every d."""
     return Identity(norm2(half_turn), norm2(w))

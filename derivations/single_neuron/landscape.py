@@ -72,7 +72,7 @@ proper_minimum = Domain(
     hypothesis="Xᵀy ≠ 0, that is β_* ≠ 0; otherwise the minima are the two axes a = 0 and w = 0, which meet",
     under=proper_minimum,
 )
-def global_minima_printed():
+def printed_global_minima():
     """On the minima a ω = ‖β_*‖² with ‖β_*‖² > 0, so that a and ω do not vanish."""
     return Existence(
         r"on $aw=\beta_*$ neither a nor w vanishes",
@@ -131,6 +131,6 @@ def _sometimes_no_target(rng, d):
     hypothesis="Xᵀy ≠ 0; otherwise the set is the d-dimensional a = 0, and its points are minima",
     under=Domain((), (w, beta_star), (Cell("Xᵀy ≠ 0", {target: 1}),), words="XᵀX invertible, Xᵀy ≠ 0"),
 )
-def saddle_set_printed():
+def printed_saddle_set():
     """At a = 0 the loss falls in some direction, as it does at a saddle."""
     return Inequality(_curvature(_falling()[1]), "<")
