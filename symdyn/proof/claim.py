@@ -68,6 +68,15 @@ def atoms(x: Any) -> set[Any]:
     return out | ({vector} if vector is not None else set())
 
 
+def opened(x: Any) -> Any:
+    """x with the named quantities in its coefficients replaced by their definitions."""
+    if isinstance(x, (list, tuple)):
+        return tuple(map(opened, x))
+    if isinstance(x, (Combination, GramOperator, Isotropic)):
+        return x.map(plain)
+    return x if isinstance(x, Linear) or hasattr(x, "at") else plain(sp.sympify(x))
+
+
 def entries(x: Any, point: Point) -> list[sp.Expr]:
     """All numbers that x is at a point, flattened."""
     if isinstance(x, (list, tuple)):
@@ -76,17 +85,11 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
         return [evaluate(plain(c), point) for c in (x.f, x.h)]
     if hasattr(x, "at"):
         return list(x.at(point))
-    value = evaluate(_plain_parts(x), point)
+    value = evaluate(opened(x), point)
     flat: list[sp.Expr] = []
     for row in value if isinstance(value, list) else [value]:
         flat.extend(row if isinstance(row, list) else [row])
     return flat
-
-
-def _plain_parts(x: Any) -> Any:
-    if isinstance(x, (Combination, GramOperator)):
-        return x.map(plain)
-    return plain(sp.sympify(x)) if not isinstance(x, Linear) else x
 
 
 def describe(point: Point) -> dict[str, str]:
@@ -119,8 +122,9 @@ class Zero:
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         """A point where x is certainly not zero, or None."""
+        x = opened(self.x)
         for point in domain.points(cell):
-            for number in entries(self.x, point):
+            for number in entries(x, point):
                 if number is sp.nan or number.has(sp.zoo, sp.nan, sp.oo):
                     continue
                 if certified_sign(number) not in (0, None):
@@ -137,9 +141,9 @@ class Zero:
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
         """Residual below 1e-40 relative to its terms at 50 digits on points of the cell."""
-        count, worst = 0, sp.Float(0)
+        x, count, worst = opened(self.x), 0, sp.Float(0)
         for point in domain.points(cell):
-            for number in entries(self.x, point):
+            for number in entries(x, point):
                 count += 1
                 worst = max(worst, residual_size(number))
         if count and worst < sp.Float("1e-40"):
@@ -160,8 +164,9 @@ class Sign:
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         wanted, strict = RELATIONS[self.relation]
+        x = opened(self.x)
         for point in domain.points(cell):
-            (number,) = entries(self.x, point)
+            (number,) = entries(x, point)
             if not number.is_finite:
                 continue
             s = certified_sign(number)
@@ -176,7 +181,7 @@ class Sign:
     def prove(self, domain: Domain, cell: Cell) -> Finding:
         wanted, strict = RELATIONS[self.relation]
         t = tower(cell)
-        s = t.sign(t.convert(domain.unfold(self.x, cell)))
+        s = t.sign(t.convert(plain(domain.unfold(self.x, cell))))
         if s is None or (wanted and s * wanted < 0) or (strict and abs(s) < 2):
             raise Undecided(f"the sign of the {self.label} does not follow from its terms")
         return Finding("PROVED", "proved", f"{self.label} {self.relation} 0 from the signs of its terms")

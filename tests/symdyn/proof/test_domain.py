@@ -7,6 +7,7 @@ import sympy as sp
 
 from symdyn.calculus.gram import Flow, Vector, evaluate, gradient, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.compile.named import root_sum
 from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
 from symdyn.statement import Dynamics, Existence, Identity, Inequality
@@ -64,3 +65,9 @@ def test_isotropic_and_gram_operators_are_compared_as_gram_operators():
     projector = Isotropic(1, -1, x_beta, beta)
     assert decide(Identity(projector, identity() - outer(beta, beta) / x_beta), plane).outcome == "PROVED"
     assert decide(Identity(projector, identity() + outer(beta, beta) / x_beta), plane).outcome == "REFUTED"
+
+
+@pytest.mark.parametrize(("relation", "outcome"), [(">", "PROVED"), ("<", "REFUTED")])
+def test_the_sign_of_a_named_quantity_is_that_of_its_definition(relation, outcome):
+    both = Domain((a, x), cells=(Cell("a < 0", {a: -1, x: 1}), Cell("a > 0", {a: 1, x: 1})))
+    assert decide(Inequality(root_sum(a, x) + a, relation), both).outcome == outcome
