@@ -77,7 +77,7 @@ def difference(lhs: Any, rhs: Any) -> Any:
 def typeset(x: Any) -> str:
     """LaTeX of anything the calculi know."""
     if isinstance(x, (tuple, list)):
-        return r",\quad ".join(typeset(y) for y in x)
+        return r"\left(" + r",\; ".join(typeset(y) for y in x) + r"\right)"
     return x.latex() if hasattr(x, "latex") and not isinstance(x, sp.Basic) else latex(x)
 
 

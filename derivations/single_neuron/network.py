@@ -130,4 +130,5 @@ def neuron_kernel():
     other = substitute(output, {point: point1})
     of_readout = eta_a * sp.diff(output, a) * sp.diff(other, a)
     of_weights = eta_w * inner(gradient(output, w), gradient(other, w))
-    return Identity(of_readout + of_weights, inner(point, M_weights @ Combination({point1: sp.Integer(1)})))
+    through_M = inner(point, M_weights @ Combination({point1: sp.Integer(1)}))
+    return Identity(of_readout + of_weights, through_M, name=r"\Theta(x,x') = x^\top M x'")

@@ -131,7 +131,7 @@ def weights_from_mu():
     """a and ‖w‖ from μ and δ, for any two rates and w ≠ 0."""
     x = eta_a * eta_w * mu**2
     readout = sp.sign(mu) * sp.sqrt(kappa_plus(delta, x) / (2 * eta_w))
-    return Identity((a, norm(w)), (readout, sp.sqrt(kappa_minus(delta, x) / (2 * eta_a))), name=r"(a,\|w\|)")
+    return Identity((a, norm(w)), (readout, sp.sqrt(kappa_minus(delta, x) / (2 * eta_a))))
 
 
 product_one = tuple(
