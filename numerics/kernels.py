@@ -54,9 +54,8 @@ def ntk(network, X, rates: Mapping[str, float]):
     for name, block in jacobian.items():
         if block.shape != X.shape[:1] + parameters[name].shape:
             raise ValueError(f"the network must return one output per datum, {len(X)} in all")
-        flat = block.flatten(1)
-        weighted = (block * rates[name]).flatten(1)
-        kernel = kernel + weighted @ flat.T
+        weighted = block * rates[name]
+        kernel = kernel + weighted.reshape(len(X), -1) @ block.reshape(len(X), -1).T
     return kernel
 
 

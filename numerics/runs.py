@@ -208,8 +208,7 @@ def _complete(study: Study, configuration: Mapping, device: str, folder: Path, p
             batch = missing[start : start + study.plan.batch]
             resume = folder / "checkpoints" / f"{len(grid) - len(missing) + start}"
             for cell in study.plan.run(batch, configuration, device, resume):
-                _append(path, cell)
-                done[_label(cell.cell)] = cell
+                done[_label(cell.cell)] = _append(path, cell)
             bar.advance(task, len(batch))
     return [done[_label(cell)] for cell in grid]
 
@@ -218,13 +217,22 @@ def _label(cell: Mapping) -> str:
     return json.dumps(cell, sort_keys=True)
 
 
-def _append(path: Path, cell: Cell) -> None:
-    """Add one line to the file with a single write, and wait until it is on the disk."""
+def _append(path: Path, cell: Cell) -> Cell:
+    """Add one line to the file with a single write, wait until it is on the disk, and return what it says.
+
+    The cell comes back as a resumed run would read it, so that both end in the same results.
+    """
     record = {"cell": dict(cell.cell), "values": dict(cell.values), "curves": _plain(cell.curves)}
-    line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
     with open(path, "ab", buffering=0) as file:
-        file.write(line.encode())
+        file.write(f"{line}\n".encode())
         os.fsync(file.fileno())
+    return _parsed(line)
+
+
+def _parsed(line: str | bytes) -> Cell:
+    record = json.loads(line)
+    return Cell(record["cell"], record["values"], _arrays(record["curves"]))
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -243,8 +251,7 @@ def read_cells(path: Path) -> list[Cell]:
     cells = []
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
-            record = json.loads(line)
-            cells.append(Cell(record["cell"], record["values"], _arrays(record["curves"])))
+            cells.append(_parsed(line))
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
             raise StudyError(
                 f"line {number} of {path} is broken ({type(error).__name__}); remove that line and run again"

@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from numerics.claims import Claim
 from numerics.fingerprint import combined, source_hashes
 from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
 
@@ -98,16 +99,25 @@ def stale(evidence: Mapping) -> bool:
 
 
 def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
-    """Recompute the claims of a study from its stored measurements.
+    """Recompute the claims of a study from its stored measurements, and say what they make of its source.
 
-    Returns {"holds", "grade", "evidence", "stale", "claims"}: ``holds`` is True if every claim holds, False
-    if one does not, None where there is no evidence yet; ``evidence`` says what was found. Raises
-    EvidenceError for a broken file and StudyError for an unknown study.
+    Returns "status", "holds", "grade", "evidence" (a sentence), "stale" and "claims". The status is "holds"
+    if every claim of the source holds, "conditional" if some do, "erratum" if none does; it is "open", and
+    ``holds`` is None, without evidence and where a check fails, for then the measurement does not count. What
+    a status other than "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected"
+    (what was found). Raises EvidenceError for a broken file and StudyError for an unknown study.
     """
     study = load_study(key)
     if not (folder / f"{key}.json").exists():
         sentence = f"not run yet: symdyn study run {key} --scale paper --evidence"
-        return {"holds": None, "grade": "simulated", "evidence": sentence, "stale": False, "claims": []}
+        return {
+            "status": "open",
+            "holds": None,
+            "grade": "simulated",
+            "evidence": sentence,
+            "stale": False,
+            "claims": [],
+        }
     stored = load_evidence(key, folder)
     claims = recomputed_claims(study, stored["cells"])
     broken = [claim for claim in claims if not claim.holds]
@@ -117,13 +127,38 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     )
     if broken:
         sentence += "; not: " + ", ".join(claim.name for claim in broken)
+    status = _status(claims)
     return {
-        "holds": not broken,
+        "status": status,
+        "holds": None if status == "open" else not broken,
         "grade": "simulated",
         "evidence": sentence,
         "stale": stale(stored),
         "claims": [claim.as_dict() for claim in claims],
+        **_findings(status, claims),
     }
+
+
+def _status(claims: Sequence[Claim]) -> str:
+    stated = [claim.holds for claim in claims if claim.about == "paper"]
+    if not stated or not all(claim.holds for claim in claims if claim.about == "check"):
+        return "open"
+    if all(stated):
+        return "holds"
+    return "conditional" if any(stated) else "erratum"
+
+
+def _findings(status: str, claims: Sequence[Claim]) -> dict[str, str]:
+    failed = [claim for claim in claims if claim.about == "paper" and not claim.holds]
+    found = "; ".join(
+        f"{claim.name}: measured {claim.estimate:g}, {claim.relation} {claim.threshold}" for claim in failed
+    )
+    claimed = "; ".join(claim.statement for claim in failed)
+    if status == "conditional":
+        return {"claim": claimed, "hypothesis": f"all but what was not found ({found})"}
+    if status == "erratum":
+        return {"claim": claimed, "corrected": found, "severity": "substantive"}
+    return {}
 
 
 def write_text(path: Path, text: str) -> None:

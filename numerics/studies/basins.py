@@ -190,8 +190,8 @@ def claims(measured):
     return [
         at_most(
             "sign-on-grid",
-            f"the final sign of a differs from sgn F at none of {starts} starts ({left_out} on the surface "
-            "left out)",
+            f"with F = wᵀβ* + a (δ + √(δ² + 4‖β*‖²)) / 2 at the start, the final sign of a differs from the "
+            f"sign of F at none of {starts} starts ({left_out} with F = 0 left out)",
             sum(slices.values("disagreements")),
             0,
         ),

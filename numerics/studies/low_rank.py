@@ -44,7 +44,7 @@ def run(batch, cfg, device, resume):
 def _run_cell(cell, cfg, device):
     import numpy as np
 
-    from derivations.single_neuron.implicit_bias import implicit_bias, nullspace_alpha
+    from derivations.single_neuron.interpolation import implicit_bias
     from numerics.flows import gradient_flow, train_single_neuron
     from numerics.init import single_neuron_start
 
@@ -76,7 +76,7 @@ def _run_cell(cell, cfg, device):
         "rk45_error": float(np.linalg.norm(final - limit)),
         "tight_error": float(np.linalg.norm(tight.beta[-1] - limit)),
         "alpha_rk45": float(final @ null),
-        "alpha_closed_form": float(nullspace_alpha(beta_star=shortest, v=null, a0=a0, w0=w0)),
+        "alpha_closed_form": float(printed_alpha(shortest, null, beta_0, cell["delta"])),
         "distance_to_projection": float(np.linalg.norm(final - projected)),
         "distance_to_shortest": float(np.linalg.norm(final - shortest)),
         "angle_to_start": float(np.degrees(np.arccos(cosine))),
@@ -84,6 +84,16 @@ def _run_cell(cell, cfg, device):
         "descent_error": [float(np.linalg.norm(beta - limit)) for beta in trained],
     }
     return Cell(cell, values, {"beta": path.beta, "beta_limit": limit, "beta_0": beta_0})
+
+
+def printed_alpha(shortest, null, beta_0, delta):
+    """The coordinate of β(∞) along the null direction, as the paper prints it (appendix A.4.4)."""
+    import numpy as np
+
+    size = np.linalg.norm(beta_0)
+    k = np.sqrt(np.sqrt(size**2 + delta**2 / 4) - delta / 2) * (beta_0 @ null) / size
+    half = (k**2 + delta) / 2
+    return k * np.sqrt(half + np.sqrt(half**2 + shortest @ shortest))
 
 
 def claims(measured):
@@ -201,21 +211,15 @@ def figure(results):
 def _along_line(axes, results, colors, exact):
     import numpy as np
 
-    from derivations.single_neuron.implicit_bias import nullspace_alpha
-    from numerics.init import single_neuron_start
-
     shortest = np.linalg.pinv(np.array(PAPER["X"])) @ np.array(PAPER["y"])
     null = np.array([-shortest[1], shortest[0]]) / np.linalg.norm(shortest)
+    beta_0 = np.array(PAPER["beta_0"])
     deltas = np.linspace(-4.6, 4.6, 185)
-    alphas = []
-    for delta in deltas:
-        a0, w0 = single_neuron_start(PAPER["beta_0"], delta)
-        alphas.append(abs(nullspace_alpha(beta_star=shortest, v=null, a0=a0, w0=w0)))
+    alphas = [abs(printed_alpha(shortest, null, beta_0, delta)) for delta in deltas]
     for cell in results:
         delta = cell.cell["delta"]
         axes.plot(delta, abs(cell.values["alpha_rk45"]), "o", color=colors[delta], markersize=8)
     axes.plot(deltas, alphas, **exact)
-    beta_0 = np.array(PAPER["beta_0"])
     across = abs(beta_0 @ null)
     ends = (
         ("projection", across, "top"),

@@ -78,7 +78,7 @@ def _problem(cell, cfg):
 def _run_cell(cell, cfg):
     import numpy as np
 
-    from derivations.single_neuron.implicit_bias import implicit_bias
+    from derivations.single_neuron.interpolation import implicit_bias
     from numerics.flows import gradient_flow
     from numerics.init import single_neuron_start
 
@@ -200,7 +200,7 @@ def figure(results):
 def _over_delta(panels, results):
     import numpy as np
 
-    from derivations.single_neuron.implicit_bias import implicit_bias
+    from derivations.single_neuron.interpolation import implicit_bias
     from numerics.init import single_neuron_start
     from numerics.plots import EXACT, delta_colors, style
 

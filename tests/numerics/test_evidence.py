@@ -1,0 +1,289 @@
+"""Evidence: written by runs, recomputed without torch, stale when the code changes, and never trusted when
+broken.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from numerics import study as study_module
+from numerics.evidence import FOLDER, EvidenceError, load_evidence, stale, verify_claims, write_evidence
+from numerics.fingerprint import bare_source, source_hashes
+from numerics.runs import run_study
+from numerics.study import Cell, StudyError, index, load_study, recomputed_claims
+from symdyn.registry import verify_study
+
+KEYS = (
+    "kunin2024.fig-basins",
+    "kunin2024.fig-single-neuron-trajectories",
+    "kunin2024.fig234-full-rank",
+    "kunin2024.fig234-low-rank",
+    "single_neuron.inductive-bias-tradeoff",
+)
+TOY = '''"""A toy."""
+from numerics.claims import at_most
+from numerics.study import Plan, study
+
+
+def cells(cfg):
+    return [{"place": 0}, {"place": 1}]
+
+
+def claims(measured):
+    """What is claimed."""
+    return [at_most("small", "at most three", max(measured.values("number")), 3)]
+
+
+@study("toy.numbers", title="Numbers")
+def numbers():
+    plain = {"seed": 4}
+    return Plan({"smoke": plain, "laptop": plain, "paper": plain}, cells, None, None, claims, {})
+'''
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A package of studies of a user's own, announced by an entry point; returns the path of its module."""
+    package = tmp_path / "toystudies"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    module = package / "numbers.py"
+    module.write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(study_module, "entry_points", lambda group: [SimpleNamespace(value="toystudies")])
+    yield module
+    for name in [name for name in sys.modules if name.split(".")[0] == "toystudies"]:
+        del sys.modules[name]
+
+
+def store(folder, *numbers):
+    cells = [Cell({"place": place}, {"number": number}, {}) for place, number in enumerate(numbers)]
+    declared = load_study("toy.numbers")
+    return write_evidence(
+        declared,
+        declared.configuration("paper"),
+        cells,
+        device="cpu",
+        versions={"numpy": "1"},
+        folder=folder,
+    )
+
+
+def test_the_index_lists_every_study_with_its_title():
+    entries = index()
+    assert set(KEYS) <= set(entries)
+    assert all(entries[key].title for key in KEYS)
+
+
+def test_the_index_imports_no_study():
+    code = "import sys; from numerics.study import index; index(); print([m for m in sys.modules if 'studies.' in m])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_an_unknown_study_suggests_near_ones():
+    with pytest.raises(StudyError, match=r"did you mean kunin2024\.fig234-low-rank"):
+        load_study("kunin2024.fig234-lowrank")
+
+
+def test_a_users_own_study_is_found_through_its_entry_point(toy):
+    assert load_study("toy.numbers").title == "Numbers"
+    assert set(KEYS) <= set(index())
+
+
+def test_a_key_that_is_used_twice_is_refused(toy):
+    toy.with_name("again.py").write_text(TOY)
+    with pytest.raises(StudyError, match=r"toy\.numbers is defined twice"):
+        index()
+
+
+def test_claims_are_recomputed_from_the_stored_numbers(toy, tmp_path):
+    store(tmp_path, 1, 2)
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert verdict["holds"] is True and verdict["status"] == "holds"
+    assert verdict["grade"] == "simulated" and verdict["stale"] is False
+    assert "1 of 1 claims hold over 2 cells" in verdict["evidence"]
+    store(tmp_path, 1, 4)
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert verdict["holds"] is False
+    assert "not: small" in verdict["evidence"]
+
+
+def test_a_stricter_claim_is_judged_on_the_old_measurements(toy, tmp_path):
+    store(tmp_path, 1, 2)
+    toy.write_text(TOY.replace('measured.values("number")), 3)', 'measured.values("number")), 1)'))
+    for name in ("toystudies.numbers", "toystudies"):
+        del sys.modules[name]
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert verdict["holds"] is False and verdict["stale"] is True
+
+
+def test_without_evidence_nothing_is_claimed(toy, tmp_path):
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert verdict["holds"] is None and verdict["status"] == "open"
+    assert "symdyn study run toy.numbers" in verdict["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("about", "status"),
+    [
+        ([("paper", True), ("check", True), ("own", False)], "holds"),
+        ([("paper", True), ("paper", False), ("check", True)], "conditional"),
+        ([("paper", False), ("check", True)], "erratum"),
+        ([("paper", True), ("check", False)], "open"),
+        ([("paper", False), ("check", False)], "open"),
+    ],
+)
+def test_the_status_of_the_source_follows_from_its_own_claims_and_from_the_checks(
+    about, status, toy, tmp_path
+):
+    lines = ", ".join(
+        f'at_most("c{place}", "claim {place}", {0 if holds else 2}, 1, about="{whose}")'
+        for place, (whose, holds) in enumerate(about)
+    )
+    toy.write_text(TOY.replace('at_most("small", "at most three", max(measured.values("number")), 3)', lines))
+    store(tmp_path, 1, 2)
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert verdict["status"] == status
+    assert ("hypothesis" in verdict) is (status == "conditional")
+    assert ("corrected" in verdict) is (status == "erratum")
+
+
+def test_the_package_of_studies_answers_the_audit():
+    found = verify_study("kunin2024.fig234-full-rank")
+    assert found["status"] == "holds" and found["grade"] == "simulated"
+
+
+def test_evidence_is_stale_when_the_code_changes_and_not_when_words_do(toy, tmp_path):
+    store(tmp_path, 1, 2)
+    evidence = load_evidence("toy.numbers", tmp_path)
+    toy.write_text(TOY.replace("A toy.", "Another toy.").replace("def cells", "# why not\ndef cells"))
+    assert stale(evidence) is False
+    toy.write_text(TOY.replace('{"place": 1}', '{"place": 2}'))
+    assert stale(evidence) is True
+
+
+def test_the_fingerprint_reaches_the_formulas_and_the_numerics_and_skips_the_bookkeeping():
+    hashes = source_hashes("numerics.studies.full_rank")
+    reached = {
+        "numerics.studies.full_rank",
+        "numerics.flows",
+        "numerics.kernels",
+        "numerics.agreement",
+        "numerics.networks.single_neuron",
+        "derivations.single_neuron.exact_solution",
+        "symdyn.compile.arrays",
+    }
+    assert reached <= set(hashes)
+    assert not {"numerics.runs", "numerics.plots", "numerics.study"} & set(hashes)
+
+
+def test_bare_source_keeps_code_and_strings():
+    source = 'def f():\n    """Words."""\n    x = "# no comment"  # a comment\n\n    return x\n'
+    assert bare_source(source) == 'def f():\n    x = "# no comment"\n    return x'
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text[:40], "is broken"),
+        (lambda text: text.replace('"number": 2', '"number": 3'), "was changed after it was written"),
+        (lambda text: text.replace('"versions"', '"version"'), "lacks versions"),
+        (lambda text: text.replace('"schema": 1', '"schema": 9'), "another schema"),
+        (lambda text: "[]", "lacks"),
+    ],
+)
+def test_damaged_evidence_is_named_and_not_used(toy, tmp_path, damage, message):
+    path = store(tmp_path, 1, 2)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(EvidenceError, match=message):
+        verify_claims("toy.numbers", tmp_path)
+
+
+def test_evidence_that_cannot_be_written_says_why(toy, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(EvidenceError, match="cannot write"):
+        store(tmp_path / "file", 1, 2)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_study_runs_at_smoke_scale_and_its_claims_hold(key, tmp_path):
+    result = run_study(key, "smoke", out=tmp_path, progress=False)
+    assert [claim.name for claim in result.claims if not claim.holds] == []
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_committed_evidence_is_of_the_published_setting_and_its_claims_hold_when_recomputed(key):
+    evidence = load_evidence(key)
+    assert evidence["scale"] == "paper"
+    study = load_study(key)
+    assert evidence["configuration"] == json.loads(json.dumps(study.configuration("paper")))
+    claims = [
+        json.loads(json.dumps(claim.as_dict())) for claim in recomputed_claims(study, evidence["cells"])
+    ]
+    assert claims == evidence["claims"]
+    assert [claim["name"] for claim in claims if not claim["holds"]] == []
+
+
+def test_claims_are_recomputed_where_torch_scipy_and_matplotlib_are_absent():
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'scipy', 'matplotlib', 'xarray', 'h5netcdf'):\n"
+        "    sys.modules[name] = None\n"
+        "from numerics.evidence import verify_claims\n"
+        f"print([verify_claims(key)['holds'] for key in {KEYS!r}])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == str([True] * len(KEYS))
+
+
+def test_only_evidence_of_known_studies_is_committed():
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "spoil"),
+    [
+        ("kunin2024.fig234-full-rank", "rk45_error", lambda value: value + 1e-3),
+        ("kunin2024.fig234-full-rank", "descent_w", lambda value: [value[0]] * len(value)),
+        ("kunin2024.fig234-full-rank", "kernel_at_end", lambda value: 0.2),
+        ("kunin2024.fig234-full-rank", "kernel_half_time", lambda value: 1.0),
+        ("kunin2024.fig234-low-rank", "rk45_error", lambda value: value + 1e-3),
+        ("kunin2024.fig234-low-rank", "alpha_rk45", lambda value: -value),
+        ("kunin2024.fig234-low-rank", "angle_to_start", lambda value: 20.0),
+        ("kunin2024.fig-single-neuron-trajectories", "rk45_error_nu", lambda value: value + 1e-3),
+        ("kunin2024.fig-single-neuron-trajectories", "rk45_error_w2", lambda value: value + 1e-3),
+        ("single_neuron.inductive-bias-tradeoff", "error", lambda value: value + 1e-3),
+        ("single_neuron.inductive-bias-tradeoff", "distance_to_shortest", lambda value: value**2),
+        ("single_neuron.inductive-bias-tradeoff", "angle_to_start", lambda value: -value),
+    ],
+)
+def test_claims_fail_on_measurements_that_contradict_them(key, name, spoil):
+    rows = [
+        {"cell": row["cell"], "values": row["values"] | {name: spoil(row["values"][name])}}
+        for row in load_evidence(key)["cells"]
+    ]
+    assert not all(claim.holds for claim in recomputed_claims(load_study(key), rows))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "claim"),
+    [
+        ("slice", "disagreements", 1, "sign-on-grid"),
+        ("slice", "surface_error", 1e-3, "surface-measured"),
+        ("slice", "arrived", -10_000, "starts-arrived"),
+        ("pair", "sign_below", 1.0, "pairs-separate"),
+    ],
+)
+def test_one_contradiction_in_one_cell_breaks_the_claim_on_basins(part, name, value, claim):
+    rows = load_evidence("kunin2024.fig-basins")["cells"]
+    place = next(place for place, row in enumerate(rows) if row["cell"]["part"] == part)
+    rows[place] = rows[place] | {"values": rows[place]["values"] | {name: value}}
+    claims = recomputed_claims(load_study("kunin2024.fig-basins"), rows)
+    assert [found.name for found in claims if not found.holds] == [claim]

@@ -1,0 +1,259 @@
+"""Running studies: what is left behind, resumption after an interruption, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+from PIL import Image
+
+from numerics import runs
+from numerics.claims import at_most
+from numerics.plots import new_figure
+from numerics.runs import read_cells, run_study
+from numerics.study import SCALES, Cell, Plan, StudyError, study
+
+TOY = """
+import os, time
+from pathlib import Path
+from numerics.claims import at_most
+from numerics.study import Cell, Plan, study
+
+def cells(cfg):
+    return [{"place": place} for place in range(8)]
+
+def run(batch, cfg, device, resume):
+    with open(os.environ["TOY_LOG"], "a") as log:
+        log.write(f"{batch[0]['place']}\\n")
+    time.sleep(0.2)
+    return [Cell(cell, {"square": cell["place"] ** 2}, {}) for cell in batch]
+
+def figure(results):
+    from numerics.plots import new_figure
+    return new_figure(1, 1)
+
+def claims(measured):
+    return [at_most("sum", "the squares sum to at most 140", sum(measured.values("square")), 140)]
+
+@study("toy.squares", title="Squares")
+def squares():
+    scale = {"seed": 0}
+    return Plan({"smoke": scale, "laptop": scale, "paper": scale}, cells, run, figure, claims, {})
+"""
+
+
+def toy(started, *, stop_at=None, offset=0.0, batch=1):
+    """A study of squares over six cells that logs the cells it starts and can be interrupted at one."""
+
+    def run(cells, cfg, device, resume):
+        done = []
+        for cell in cells:
+            if cell["place"] == stop_at:
+                raise KeyboardInterrupt
+            started.append(cell["place"])
+            curve = np.array([cell["place"], math.nan, math.inf])
+            done.append(Cell(cell, {"square": cell["place"] ** 2 + offset, "absent": None}, {"line": curve}))
+        return done
+
+    def define():
+        return Plan(
+            scales={scale: {"offset": offset, "count": 6} for scale in SCALES},
+            cells=lambda cfg: [{"place": place, "word": f"w{place}"} for place in range(cfg["count"])],
+            run=run,
+            figure=lambda results: new_figure(1, 1),
+            claims=lambda rows: [
+                at_most("largest", "the largest square is at most 25", max(rows.values("square")), 25)
+            ],
+            dims={"line": ("along",)},
+            batch=batch,
+        )
+
+    return study("toy.squares", title="Squares")(define)
+
+
+def quiet(*arguments, **options):
+    return run_study(*arguments, progress=False, **options)
+
+
+def test_a_run_leaves_figure_data_and_claims_in_one_folder(tmp_path):
+    result = quiet(toy([]), "smoke", out=tmp_path / "out")
+    names = {path.name for path in result.folder.iterdir()}
+    assert {"figure.png", "figure.pdf", "data.nc", "claims.json", "cells.jsonl", "run.json"} <= names
+    report = json.loads((result.folder / "claims.json").read_text())
+    assert report["claims"][0]["estimate"] == 25
+    assert report["claims"][0]["holds"] is True
+    assert report["configuration"] == {"study": "toy.squares", "scale": "smoke", "offset": 0.0, "count": 6}
+
+
+def test_figures_carry_the_configuration(tmp_path):
+    folder = quiet(toy([]), "smoke", out=tmp_path).folder
+    with Image.open(folder / "figure.png") as image:
+        assert json.loads(image.text["Description"])["configuration"]["count"] == 6
+    content = (folder / "figure.pdf").read_bytes()
+    assert b"toy.squares" in content and b"offset" in content
+
+
+def test_data_are_labelled_and_keep_what_is_missing_as_nan(tmp_path):
+    folder = quiet(toy([]), "smoke", out=tmp_path).folder
+    with xarray.open_dataset(folder / "data.nc", engine="h5netcdf") as data:
+        assert data["square"].values.tolist() == [0, 1, 4, 9, 16, 25]
+        assert data["word"].values.tolist() == [f"w{place}" for place in range(6)]
+        assert data["line"].dims == ("cell", "along")
+        assert np.isnan(data["absent"]).all() and np.isnan(data["line"][:, 1:]).all()
+        assert json.loads(data.attrs["configuration"])["configuration"]["scale"] == "smoke"
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_an_interrupted_run_resumes_and_repeats_nothing(tmp_path, batch):
+    started = []
+    with pytest.raises(KeyboardInterrupt):
+        quiet(toy(started, stop_at=4, batch=batch), "smoke", out=tmp_path)
+    assert started == [0, 1, 2, 3]
+    result = quiet(toy(started, batch=batch), "smoke", out=tmp_path)
+    assert started == [0, 1, 2, 3, 4, 5]
+    assert [cell.values["square"] for cell in result.cells] == [0, 1, 4, 9, 16, 25]
+
+
+def test_a_finished_run_starts_no_cell_again(tmp_path):
+    started = []
+    first = quiet(toy(started), "smoke", out=tmp_path)
+    second = quiet(toy(started), "smoke", out=tmp_path)
+    assert started == list(range(6))
+    assert first.claims == second.claims
+
+
+def test_a_killed_process_loses_nothing_that_was_finished(tmp_path, monkeypatch):
+    (tmp_path / "toystudy.py").write_text(TOY)
+    log, out = tmp_path / "log", tmp_path / "out"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    command = "import toystudy; from numerics.runs import run_study; run_study(toystudy.squares, 'smoke', out='out')"
+    process = subprocess.Popen([sys.executable, "-c", command], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (log.exists() and len(log.read_text().split()) >= 4):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = [cell.cell["place"] for cell in read_cells(out / "cells.jsonl")]
+    assert 3 <= len(before) < 8
+    subprocess.run([sys.executable, "-c", command], cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
+    after = [cell.cell["place"] for cell in read_cells(out / "cells.jsonl")]
+    starts = [int(place) for place in log.read_text().split()]
+    assert after == list(range(8))
+    assert all(starts.count(place) == 1 for place in before)
+    assert json.loads((out / "claims.json").read_text())["claims"][0]["estimate"] == 140
+
+
+def test_a_line_that_was_cut_short_is_run_again(tmp_path):
+    started = []
+    quiet(toy(started), "smoke", out=tmp_path)
+    path = tmp_path / "cells.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    quiet(toy(started), "smoke", out=tmp_path)
+    assert started == [0, 1, 2, 3, 4, 5, 5]
+    assert path.read_bytes() == whole
+
+
+def test_a_broken_line_in_the_middle_is_named(tmp_path):
+    quiet(toy([]), "smoke", out=tmp_path)
+    path = tmp_path / "cells.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], "{broken\n", *lines[2:]]))
+    with pytest.raises(StudyError, match=r"line 2 of .*cells\.jsonl is broken"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
+def test_results_of_another_configuration_are_not_mixed(tmp_path):
+    quiet(toy([]), "smoke", out=tmp_path)
+    before = (tmp_path / "cells.jsonl").read_bytes()
+    started = []
+    with pytest.raises(StudyError, match=r"configuration\.offset was 0\.0, is 0\.5"):
+        quiet(toy(started, offset=0.5), "smoke", out=tmp_path)
+    with pytest.raises(StudyError, match=r"configuration\.scale was smoke, is laptop"):
+        quiet(toy(started), "laptop", out=tmp_path)
+    assert started == []
+    assert (tmp_path / "cells.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["source", "versions"])
+def test_results_of_other_code_or_other_versions_are_not_mixed(tmp_path, monkeypatch, name):
+    quiet(toy([]), "smoke", out=tmp_path)
+    if name == "source":
+        monkeypatch.setattr(runs, "source_hashes", lambda module: {"numerics.flows": "changed"})
+    else:
+        monkeypatch.setattr(runs, "versions", lambda: {"numpy": "0.1"})
+    with pytest.raises(StudyError, match=rf"holds results of another run: {name}"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
+def test_cells_without_a_record_of_their_run_are_refused(tmp_path):
+    quiet(toy([]), "smoke", out=tmp_path)
+    (tmp_path / "run.json").unlink()
+    with pytest.raises(StudyError, match=r"holds cells without run\.json"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    other = toy([])
+
+    def intrude(cells, cfg, device, resume):
+        with pytest.raises(StudyError, match="another run is writing"):
+            quiet(other, "smoke", out=tmp_path)
+        return other.plan.run(cells, cfg, device, resume)
+
+    intruded = replace(other, plan=replace(other.plan, run=intrude))
+    assert len(quiet(intruded, "smoke", out=tmp_path).cells) == 6
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    started = []
+    with pytest.raises(StudyError, match=r"cannot be written .*choose another with --out"):
+        quiet(toy(started), "smoke", out=tmp_path / "file" / "out")
+    assert started == []
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "NEEDED", ("torch", "no_such_package_at_all"))
+    with pytest.raises(StudyError, match=r"needs no_such_package_at_all: .*symdyn-learning\[numerics\]"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
+def test_an_unknown_device_is_refused_before_the_work(tmp_path):
+    started = []
+    with pytest.raises(StudyError, match="device 'nonsense' cannot be used"):
+        quiet(toy(started), "smoke", "nonsense", tmp_path)
+    assert started == []
+
+
+def test_an_unknown_scale_is_refused_with_the_known_ones(tmp_path):
+    with pytest.raises(StudyError, match="no scale 'huge': choose one of smoke, laptop, paper"):
+        quiet(toy([]), "huge", out=tmp_path)
+
+
+def test_progress_goes_to_stderr_with_the_time_that_is_left(tmp_path, capfd):
+    run_study(toy([]), "smoke", out=tmp_path)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "6/6" in captured.err and "ETA" in captured.err
+
+
+def test_a_study_without_all_scales_is_refused_when_it_is_declared():
+    plan = toy([]).plan
+    with pytest.raises(ValueError, match="scales must be"):
+        study("toy.squares", title="Squares")(lambda: replace(plan, scales={"smoke": {}}))
+
+
+def test_the_default_folder_names_study_and_scale(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert quiet(toy([]), "smoke").folder == Path("studies/toy.squares/smoke")
