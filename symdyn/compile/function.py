@@ -268,7 +268,8 @@ def _finish(collected: arrays.Collected, result: Any, shape: tuple[int, ...]) ->
         return (array if array.shape == shape else xp.broadcast_to(array, shape).copy())[()]
     if not hasattr(result, "shape"):
         return xp.full(shape, result, dtype=dtype, device=_like(collected).device)
-    return result if tuple(result.shape) == shape else result.expand(shape).clone()
+    own = tuple(result.shape) == shape and all(result is not array for array in collected)
+    return result if own else result.expand(shape).clone()
 
 
 def _listing(program: _Program) -> str:

@@ -41,7 +41,19 @@ def test_the_shape_is_the_broadcast_of_the_inputs_even_of_a_constant(function, o
 
 
 def test_unused_arguments_take_part_in_the_shape():
-    assert build(x, (A, B), name="t")(np.ones(3), np.ones((2, 1))).shape == (2, 3)
+    function = build(x, (A, B), name="t")
+    for make in (np.ones, torch.ones):
+        value = function(make(3), make((2, 1)))
+        value[0] += 1
+        assert value.tolist() == [[2.0] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize("make", [np.ones, torch.ones])
+def test_a_result_is_never_the_input_itself(make):
+    given = make(3)
+    value = build(x, (A,), name="t")(given)
+    value += 1
+    assert given.tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -109,6 +109,12 @@ def test_every_stable_form_equals_the_definition_on_its_cell(quantities, name):
     assert all(value < 1e-40 for values in differences for value in values)
 
 
+def test_claims_are_made_on_the_cell_within_the_domain(quantities):
+    upper, lower = claims(quantities.plus)
+    assert upper.condition == sympy.And(x >= 0, d >= 0) and lower.condition == sympy.And(x >= 0, d < 0)
+    assert upper.quantity == "test_kappa_plus" and upper.difference == 0
+
+
 def test_a_wrong_stable_form_shows_in_its_claim(quantities):
     kappa = quantities.kappa
     wrong = NamedQuantity(
