@@ -28,6 +28,24 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
 
+_COLOURS = {
+    "holds": "green",
+    "PROVED": "green",
+    "AGREES": "green",
+    "conditional": "yellow",
+    "erratum": "red",
+    "REFUTED": "red",
+    "UNKNOWN": "red",
+    "does": "red",
+    "open": "dim",
+}
+
+
+def _cell(text: str) -> str:
+    colour = _COLOURS.get(text.partition(" ")[0])
+    return f"[{colour}]{escape(text)}[/]" if colour else escape(text)
+
+
 def print_json(data: Any) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
@@ -49,12 +67,12 @@ def failed(message: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout; cells are plain text."""
+    """A table on stdout; cells are plain text, verdicts and statuses in colour."""
     grid = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
     for column in columns:
         grid.add_column(column, overflow="fold")
     for row in rows:
-        grid.add_row(*(escape(cell) for cell in row))
+        grid.add_row(*map(_cell, row))
     _console().print(grid)
 
 

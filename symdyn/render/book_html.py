@@ -76,8 +76,8 @@ def _section(section: Section) -> str:
         parts.append(f"<p><em>Hypothesis:</em> {prose.html_text(audited.hypothesis)}</p>")
     if audited.status in ("erratum", "conditional"):
         parts += [f"<div><em>As printed:</em> {_formula(form)}</div>" for form in section.printed]
-    if audited.counterexample:
-        parts.append(f"<p><em>Counterexample:</em> {prose.html_text(audited.counterexample)}</p>")
+    if section.counterexample:
+        parts.append(f"<p><em>Counterexample:</em> {prose.html_text(section.counterexample)}</p>")
     label = "Corrected" if audited.status == "erratum" else "Shown"
     for key, form in section.results:
         parts.append(
@@ -90,10 +90,11 @@ def _derived(derived: Derived) -> str:
     rows = "\n".join(
         f"<p>{prose.html_text(step.reason)}:</p>\n{_display(step.latex)}" for step in derived.steps
     )
+    count = f"{len(derived.steps)} step" + "s" * (len(derived.steps) > 1)
+    steps = f"<details><summary>{count}</summary>\n{rows}\n</details>\n" if derived.steps else ""
     return (
         f'<article id="{derived.key}">\n<h3>{prose.html_text(derived.title)}</h3>\n'
-        f'<div class="where"><code>{derived.key}</code></div>\n{_formula(derived.formula)}\n'
-        f"<details><summary>{len(derived.steps)} steps</summary>\n{rows}\n</details>\n</article>"
+        f'<div class="where"><code>{derived.key}</code></div>\n{_formula(derived.formula)}\n{steps}</article>'
     )
 
 

@@ -76,8 +76,8 @@ def _section(section: Section) -> str:
     if audited.status in ("erratum", "conditional"):
         for form in section.printed:
             parts.append(r"\emph{As printed:} " + _formula(form))
-    if audited.counterexample:
-        parts.append(r"\emph{Counterexample:} " + _plain(audited.counterexample))
+    if section.counterexample:
+        parts.append(r"\emph{Counterexample:} " + _plain(section.counterexample))
     label = "Corrected" if audited.status == "erratum" else "Shown"
     for key, form in section.results:
         parts.append(rf"\emph{{{label}}} by {_reference(key)}: {_formula(form)}")

@@ -79,6 +79,7 @@ class Section:
     title: str
     assumptions: tuple[str, ...]
     audit: AuditEntry
+    counterexample: str
     printed: tuple[Formula, ...]
     results: tuple[tuple[str, Formula], ...]
 
@@ -137,7 +138,10 @@ def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
     keys = {e.key for e in index()}
     results = tuple((key, formula(load(key).statement)) for key in audited.results if key in keys)
     e = entry(audited.id)
-    return Section(e, headline(e.title), tuple(map(from_ascii, e.assumptions)), audited, printed, results)
+    assumptions = tuple(map(from_ascii, e.assumptions))
+    return Section(
+        e, headline(e.title), assumptions, audited, from_ascii(audited.counterexample), printed, results
+    )
 
 
 def headline(words: str) -> str:

@@ -179,12 +179,23 @@ def without_repetition(tex: str) -> str:
     return " ".join(kept)
 
 
+_LONE = r"((?:\\[A-Za-z]+|[A-Za-z])(?:_(?:\\?[A-Za-z]+|\{[^{}]*\}|\*))?'?)"
+_NEEDLESS = (
+    (re.compile(rf"(?<![A-Za-z}}])\\left\(\s*{_LONE}\s*\\right\)(?=\^)"), r"\1"),
+    (re.compile(rf"(?<![A-Za-z}}])\(\s*{_LONE}\s*\)(?=\^)"), r"\1"),
+    (re.compile(rf"(\\frac{{d}}{{dt}})\\left\(\s*{_LONE}\s*\\right\)"), r"\1 \2"),
+    (re.compile(r"(\\frac{d}{dt})\\left\((\([^()]*\))\\right\)"), r"\1 \2"),
+)
+"""Parentheses around one symbol under an exponent or a derivative, and doubled ones around a tuple."""
 _ARGUMENTS = {r"\frac": 2, r"\tfrac": 2, r"\dfrac": 2, r"\sqrt": 1}
 
 
 def tidy(tex: str) -> str:
     """The formula without the parentheses around all of a root or of half a fraction, which say nothing."""
-    return "".join(_tidied([token.text for token in tokens(tex)]))
+    text = "".join(_tidied([token.text for token in tokens(tex)]))
+    for pattern, replacement in _NEEDLESS:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _tidied(texts: list[str]) -> list[str]:

@@ -53,6 +53,7 @@ _ESCAPES = {
 }  # fmt: skip
 
 _SYMBOL = re.compile("[" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
+_INDEXED = re.compile(f"(?<![A-Za-z\\\\])([A-Za-z{''.join(UNICODE)}])_([A-Za-z0-9*])(?![A-Za-z0-9])")
 _PIECE = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)|(.)")
 _COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
 _ACCENT = re.compile("(.)([" + "".join(_COMBINED) + "])")
@@ -78,6 +79,15 @@ def segments(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _symbols(text: str) -> Iterator[tuple[bool, str]]:
+    text = _INDEXED.sub(lambda m: f"${_command(m.group(1))}_{m.group(2)}$", text)
+    yield from (
+        piece
+        for i, part in enumerate(text.split("$"))
+        for piece in ([(True, part)] if i % 2 else _unicode(part))
+    )
+
+
+def _unicode(text: str) -> Iterator[tuple[bool, str]]:
     marked = _LETTER.sub(lambda m: f"${_PRECOMPOSED[m.group()]}$", text)
     marked = _ACCENT.sub(lambda m: f"${_COMBINED[m.group(2)]}{{{_command(m.group(1))}}}$", marked)
     for i, piece in enumerate(marked.split("$")):
@@ -211,11 +221,16 @@ _GREEK = (
     "tau",
     "rho",
 )
-_NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_(\w|\*))?(?![A-Za-z])")
+_NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_?(star|\d+)|_(\w|\*))?(?![A-Za-z_])")
 
 
 def from_ascii(text: str) -> str:
     """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols."""
     for typed, symbol in _ASCII.items():
         text = text.replace(typed, symbol)
-    return _NAME.sub(lambda m: rf"$\{m.group(1)}" + (f"_{m.group(2)}$" if m.group(2) else "$"), text)
+    return _NAME.sub(_greek, text)
+
+
+def _greek(match: re.Match[str]) -> str:
+    index = (match.group(2) or match.group(3) or "").replace("star", "*")
+    return rf"$\{match.group(1)}_{{{index}}}$" if index else rf"$\{match.group(1)}$"

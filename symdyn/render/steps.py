@@ -55,6 +55,32 @@ def steps(statement: Statement) -> tuple[Step, ...]:
 
 def _lines(statement: Statement) -> Iterator[Line]:
     yield from _named(statement)
+    if isinstance(statement, Chain):
+        for number, fact in enumerate(statement.because, start=1):
+            yield from _fact(number, fact)
+        yield "Therefore", statement_latex(statement)
+    else:
+        yield from _own_lines(statement)
+
+
+def _fact(number: int, fact: Statement) -> Iterator[Line]:
+    """A fact of a chain: what it says, and what remains to be seen of it."""
+    *before, (_, said) = (
+        _own_lines(fact) if isinstance(fact, Conservation | Dynamics) else [("", _said(fact))]
+    )
+    yield from before
+    yield f"Fact {number}", said
+    if isinstance(fact, Identity):
+        gap = difference(fact.lhs, fact.rhs)
+        if any(coefficient != 0 for _, coefficient in _coefficients(gap)):
+            yield from _vanishing(f"Fact {number}, left minus right side", gap)
+
+
+def _said(statement: Statement) -> str:
+    return statement_latex(statement) if isinstance(statement, Chain | Experiment) else statement.latex()
+
+
+def _own_lines(statement: Statement) -> Iterator[Line]:
     match statement:
         case Definition():
             yield "Definition", statement.latex()
@@ -65,23 +91,20 @@ def _lines(statement: Statement) -> Iterator[Line]:
         case Dynamics():
             yield from _dynamics(statement)
         case Identity():
-            yield "Both sides", statement.latex()
-            yield from _vanishing("Left minus right side", difference(statement.lhs, statement.rhs))
+            gap = difference(statement.lhs, statement.rhs)
+            if all(coefficient == 0 for _, coefficient in _coefficients(gap)):
+                yield "Both sides, which the calculus writes alike", statement.latex()
+            else:
+                yield "Both sides", statement.latex()
+                yield from _vanishing("Left minus right side", gap)
         case Solution():
             yield from _solution(statement)
         case Limit() | Asymptotic():
             yield from _limit(statement)
         case Inequality():
             yield "The claim", statement.latex()
-            yield (
-                "Its sign decides",
-                f"{typeset(sp.factor(statement.lhs - statement.rhs))} {_sign(statement.relation)} 0",
-            )
-        case Chain():
-            for number, fact in enumerate(statement.because, start=1):
-                for reason, tex in _lines(fact):
-                    yield f"Fact {number}: {reason[0].lower()}{reason[1:]}", tex
-            yield "Therefore", statement_latex(statement)
+            gap_latex = typeset(sp.factor(statement.lhs - statement.rhs))
+            yield "Its sign decides", f"{gap_latex} {_sign(statement.relation)} 0"
         case Experiment():
             yield f"Measured by the study {statement.study}", prose.katex(statement.claim)
         case _:
@@ -188,12 +211,9 @@ def _dynamics(statement: Dynamics) -> Iterator[Line]:
 
 def _vanishing(label: str, gap: Any) -> Iterator[Line]:
     """The residual, coefficient by coefficient, that the normal form shows to be zero."""
-    coefficients = list(_coefficients(gap))
-    left = [(of, coefficient) for of, coefficient in coefficients if coefficient != 0]
-    if not left:
-        yield label, "0"
-    for of, coefficient in left:
-        yield label + (f", coefficient of ${of}$" if of else ""), f"{typeset(coefficient)} = 0"
+    for of, coefficient in _coefficients(gap):
+        if coefficient != 0:
+            yield label + (f", coefficient of ${of}$" if of else ""), f"{typeset(coefficient)} = 0"
 
 
 def _coefficients(gap: Any) -> Iterator[tuple[str, sp.Expr]]:

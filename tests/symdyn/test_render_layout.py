@@ -73,6 +73,12 @@ def test_broken_formulas_are_accepted_by_katex(complaints) -> None:
         (r"\frac{1}{(a)(b)}", r"\frac{1}{(a)(b)}"),
         (r"\frac{\sqrt{(a + b)}}{c}", r"\frac{\sqrt{a + b}}{c}"),
         (r"\sqrt[3]{(a)}", r"\sqrt[3]{a}"),
+        (r"\sqrt{(\delta)^{2} + 4 x}", r"\sqrt{\delta^{2} + 4 x}"),
+        (r"\left(\delta\right)^{2}", r"\delta^{2}"),
+        (r"f\left(x\right)^{2}", r"f\left(x\right)^{2}"),
+        (r"\frac{d}{dt}\left(\beta_*\right) = r", r"\frac{d}{dt} \beta_* = r"),
+        (r"\frac{d}{dt}\left(a b\right)", r"\frac{d}{dt}\left(a b\right)"),
+        (r"\frac{d}{dt}\left((\mu, \varphi)\right)", r"\frac{d}{dt} (\mu, \varphi)"),
         (r"\sinh{\left(x + y\right)} (a + b)", r"\sinh{\left(x + y\right)} (a + b)"),
     ],
 )

@@ -18,6 +18,18 @@ def test_raised_and_lowered_symbols_become_one_exponent_or_index() -> None:
     assert prose.latex("M⁻¹ of βᵀ and δ₁₂") == r"M$^{-1}$ of $\beta ^{\top}$ and $\delta _{12}$"
 
 
+def test_indices_of_plain_symbols_become_formulas() -> None:
+    assert prose.latex("δ/η_w and a_0, β_* but not snake_case") == (
+        r"$\delta$/$\eta_w$ and $a_0$, $\beta_*$ but not snake\_case"
+    )
+
+
+def test_formulas_typed_in_ascii_get_their_symbols() -> None:
+    assert prose.from_ascii("delta << 0, beta_star != 0, eta_a = 2, omega0") == (
+        r"$\delta$ ≪ 0, $\beta_{*}$ ≠ 0, $\eta_{a}$ = 2, $\omega_{0}$"
+    )
+
+
 def test_katex_wraps_the_words() -> None:
     assert prose.katex(r"sign of $\delta$") == r"\text{sign of } \delta"
 
