@@ -13,6 +13,7 @@ import sympy as sp
 
 from symdyn.calculus.gram import Combination, GramOperator
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.matrix import Expression
 from symdyn.calculus.vectors import Linear
 
 Mutation = tuple[str, Any]
@@ -55,6 +56,8 @@ def _parts(x: Any) -> Iterator[Part]:
                 c,
                 lambda new, p=pair: GramOperator(x.identity, {**x.outer, p: new}),
             )
+    elif isinstance(x, Expression):
+        yield from _words(x)
     elif isinstance(x, Isotropic):
         yield "isotropic part", x.f, lambda new: Isotropic(new, x.h, x.x, x.vector)
         yield "radial part", x.h, lambda new: Isotropic(x.f, new, x.x, x.vector)
@@ -62,6 +65,16 @@ def _parts(x: Any) -> Iterator[Part]:
         yield from x.mutable_parts()
     else:
         yield "", sp.sympify(x), lambda new: new
+
+
+def _words(x: Expression) -> Iterator[Part]:
+    listed = x.listed()
+    for i, (bound, c, word) in enumerate(listed):
+
+        def put(new: sp.Expr, i: int = i, bound: Any = bound, word: Any = word) -> Expression:
+            return Expression([*listed[:i], (bound, new, word), *listed[i + 1 :]], x.rows, x.cols)
+
+        yield f"coefficient of word {i + 1}", c, put
 
 
 def _signs(parts: list[Part]) -> Iterator[Mutation]:

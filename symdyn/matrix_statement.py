@@ -1,0 +1,165 @@
+"""Statements about matrices of symbolic shape: identities and dynamics in the matrix calculus.
+
+They hold for all shapes at once. Declared rules (orthogonality, balancedness, a positive semidefinite root)
+enter the proof as rewriting and the refutation as rational matrices that satisfy them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.matrix import Expression, Rules, derivative, evaluate
+from symdyn.domain import Cell, Domain
+from symdyn.proof.claim import Finding
+from symdyn.proof.mutants import mutations
+from symdyn.proof.tower import Undecided
+from symdyn.proof.verdict import Witness
+from symdyn.statement import Mutant, Statement, typeset
+
+Sizes = Mapping[Any, int]
+NO_RULES = Rules()
+
+
+@dataclass(frozen=True)
+class WordZero:
+    """A sum of words (or a scalar of words) vanishes for all matrices that satisfy the rules."""
+
+    x: Any
+    rules: Rules
+    sizes: tuple[Sizes, ...]
+    label: str = "difference"
+
+    def prove(self, domain: Domain, cell: Cell) -> Finding:
+        try:
+            reduced = self.rules.normal_form(self.x)
+        except ValueError as obstacle:
+            raise Undecided(str(obstacle)) from obstacle
+        rest = reduced.map(sp.cancel) if isinstance(reduced, Expression) else sp.cancel(sp.expand(reduced))
+        if not (rest.is_zero if isinstance(rest, Expression) else rest == 0):
+            raise Undecided(f"the normal form of the {self.label} is not zero: {rest}")
+        return Finding("PROVED", "proved", f"{self.label}: the normal form vanishes for all shapes")
+
+    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
+        for sizes in self.sizes:
+            values = self.rules.witness(self.x, sizes)
+            if values is not None:
+                point = {str(getattr(k, "name", k)): _text(v) for k, v in values.items()}
+                residual = f"{self.label} = {_text(evaluate(self.x, values, sizes))}"
+                return Finding("REFUTED", "proved", f"{self.label} ≠ 0", Witness(point, residual))
+        return None
+
+    def test(self, domain: Domain, cell: Cell) -> Finding:
+        """Exact zero at rational matrices of every listed shape."""
+        count = 0
+        for sizes in self.sizes:
+            for seed in range(4):
+                value = evaluate(self.x, self.rules.sample(self.x, sizes, seed), sizes)
+                if not (value.is_zero_matrix if isinstance(self.x, Expression) else value == 0):
+                    return Finding("UNKNOWN", "tested", f"{self.label} does not vanish at rational matrices")
+                count += 1
+        return Finding("AGREES", "tested", f"{self.label}: exactly zero at {count} rational examples")
+
+
+def _text(value: Any) -> str:
+    return str(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+@dataclass(frozen=True)
+class MatrixStatement(Statement):
+    """Base of the kinds below. Their points are rational matrices of the listed shapes, not those of a domain."""
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(words="all shapes")
+
+
+@dataclass(frozen=True)
+class MatrixIdentity(MatrixStatement):
+    """lhs = rhs for all shapes, under the declared rules.
+
+    `sizes` lists the shapes at which a false claim is refuted: dictionaries from size symbols to numbers.
+    """
+
+    lhs: Any
+    rhs: Any
+    sizes: tuple[Sizes, ...]
+    rules: Rules = field(default=NO_RULES, hash=False)
+    name: str = ""
+
+    def claims(self) -> list[Any]:
+        return [WordZero(self.lhs - self.rhs, self.rules, self.sizes, "difference of the two sides")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.rhs):
+            yield label, replace(self, rhs=changed)
+        for label, changed in mutations(self.lhs):
+            yield f"{label} on the left", replace(self, lhs=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.rhs
+
+    def latex(self) -> str:
+        middle = f"{self.name} = " if self.name else ""
+        return f"{middle}{typeset(self.lhs)} = {typeset(self.rhs)}"
+
+
+@dataclass(frozen=True)
+class MatrixDynamics(MatrixStatement):
+    """d/dt quantity = velocity when the letters move with the given velocities."""
+
+    quantity: Any
+    velocity: Any
+    velocities: Mapping[Any, Any] = field(hash=False)
+    sizes: tuple[Sizes, ...]
+    rules: Rules = field(default=NO_RULES, hash=False)
+    name: str = ""
+
+    def claims(self) -> list[Any]:
+        gap = derivative(self.quantity, self.velocities) - self.velocity
+        return [WordZero(gap, self.rules, self.sizes, "time derivative minus velocity")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.velocity):
+            yield label, replace(self, velocity=changed)
+        for label, changed in mutations(self.quantity):
+            yield f"{label} on the left", replace(self, quantity=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.velocity
+
+    def latex(self) -> str:
+        name = self.name or typeset(self.quantity)
+        return rf"\frac{{d}}{{dt}}\left({name}\right) = {typeset(self.velocity)}"
+
+
+@dataclass(frozen=True)
+class MatrixConservation(MatrixStatement):
+    """d/dt quantity = 0 when the letters move with the given velocities."""
+
+    quantity: Any
+    velocities: Mapping[Any, Any] = field(hash=False)
+    sizes: tuple[Sizes, ...]
+    rules: Rules = field(default=NO_RULES, hash=False)
+    name: str = ""
+
+    def claims(self) -> list[Any]:
+        rate = derivative(self.quantity, self.velocities)
+        return [WordZero(rate, self.rules, self.sizes, "time derivative")]
+
+    def mutants(self) -> Iterator[Mutant]:
+        for label, changed in mutations(self.quantity):
+            yield label, replace(self, quantity=changed)
+
+    @property
+    def value(self) -> Any:
+        return self.quantity
+
+    def latex(self) -> str:
+        name = f"{self.name} = " if self.name else ""
+        return rf"\frac{{d}}{{dt}}\left({name}{typeset(self.quantity)}\right) = 0"
