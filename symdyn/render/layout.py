@@ -184,6 +184,7 @@ _NEEDLESS = (
     (re.compile(rf"(?<![A-Za-z}}])\\left\(\s*{_LONE}\s*\\right\)(?=\^)"), r"\1"),
     (re.compile(rf"(?<![A-Za-z}}])\(\s*{_LONE}\s*\)(?=\^)"), r"\1"),
     (re.compile(rf"(\\frac{{d}}{{dt}})\\left\(\s*{_LONE}\s*\\right\)"), r"\1 \2"),
+    (re.compile(r"\\left\(\\left\(([^()]*)\\right\)\\right\)"), r"\\left(\1\\right)"),
     (re.compile(r"(\\frac{d}{dt})\\left\((\([^()]*\))\\right\)"), r"\1 \2"),
 )
 """Parentheses around one symbol under an exponent or a derivative, and doubled ones around a tuple."""

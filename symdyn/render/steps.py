@@ -189,7 +189,9 @@ def _chain_rule(flow: Flow, quantity: sp.Expr) -> Iterator[Line]:
     for symbol in sorted(quantity.free_symbols, key=str):
         rate = flow.derivative(symbol)
         if rate != 0:
-            pieces.append(rf"\left({typeset(sp.diff(quantity, symbol))}\right) \left({typeset(rate)}\right)")
+            slope = sp.diff(quantity, symbol)
+            factor = "" if slope == 1 else rf"\left({typeset(slope)}\right) "
+            pieces.append(rf"{factor}\left({typeset(rate)}\right)")
     if pieces:
         yield "By the chain rule", rf"\frac{{d}}{{dt}}\left({typeset(quantity)}\right) = {' + '.join(pieces)}"
 

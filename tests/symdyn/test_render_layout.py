@@ -77,6 +77,7 @@ def test_broken_formulas_are_accepted_by_katex(complaints) -> None:
         (r"\left(\delta\right)^{2}", r"\delta^{2}"),
         (r"f\left(x\right)^{2}", r"f\left(x\right)^{2}"),
         (r"\frac{d}{dt}\left(\beta_*\right) = r", r"\frac{d}{dt} \beta_* = r"),
+        (r"\frac{d}{dt}\left(\left(a,\ b\right)\right)", r"\frac{d}{dt}\left(a,\ b\right)"),
         (r"\frac{d}{dt}\left(a b\right)", r"\frac{d}{dt}\left(a b\right)"),
         (r"\frac{d}{dt}\left((\mu, \varphi)\right)", r"\frac{d}{dt} (\mu, \varphi)"),
         (r"\sinh{\left(x + y\right)} (a + b)", r"\sinh{\left(x + y\right)} (a + b)"),
