@@ -79,7 +79,7 @@ def _evaluate(program: Any, values: Mapping[str, Any], digits: int, check: bool)
     }
     if check:
         _check_domain(program, context, inputs, digits)
-    return kernel(None, *inputs.values())
+    return kernel(context, None, *inputs.values())
 
 
 def _check_domain(program: Any, context: Any, inputs: Mapping[str, Any], digits: int) -> None:
@@ -87,7 +87,7 @@ def _check_domain(program: Any, context: Any, inputs: Mapping[str, Any], digits:
         if not all(context.isfinite(part) for part in _flat(value)):
             raise ValueError(f"{name} must be finite")
     _, test = printers.exact_kernel(program.test_source("mpmath"), program.graph, digits, program.name)
-    for condition, good in zip(program.conditions, test(None, *inputs.values()), strict=True):
+    for condition, good in zip(program.conditions, test(context, None, *inputs.values()), strict=True):
         if not good:
             raise ValueError(f"{condition.blamed} must be {condition.description}")
 

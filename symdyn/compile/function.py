@@ -133,7 +133,10 @@ class Compiled:
 
     def __init__(self, program: _Program, backend: str, check: bool, summary: str) -> None:
         self._program, self._backend, self._check, self._summary = program, backend, check, summary
-        self._kernels: dict[tuple[str, str], Any] = {}
+        # made here and not on first use, which may be inside torch.compile
+        self._kernels = {
+            each: _kernels(program, each) for each in ("numpy", "torch") if backend in ("auto", each)
+        }
         self.__name__ = self.__qualname__ = program.name.rpartition(".")[2]
         self.__doc__ = _docstring(program, backend, summary)
         self.__signature__ = _signature(program, backend)
@@ -187,19 +190,12 @@ class Compiled:
         with arrays.quiet(collected.xp):
             if check and not collected.traced:
                 self._check_values(collected, backend, batch, inputs)
-            results = self._kernel(backend, "values")(_like(collected), *inputs)
+            results = self._kernels[backend][0](collected.xp, _like(collected), *inputs)
         finished = tuple(
             _finish(collected, result, batch + (dimension,) * out.rank)
             for result, out in zip(results, self._program.outputs, strict=True)
         )
         return finished if self._program.is_tuple else finished[0]
-
-    def _kernel(self, backend: str, which: str) -> Any:
-        if (backend, which) not in self._kernels:
-            program = self._program
-            text = program.source(backend) if which == "values" else program.test_source(backend)
-            self._kernels[backend, which] = printers.array_kernel(text, backend, f"{program.name} {which}")
-        return self._kernels[backend, which]
 
     def _check_values(
         self, collected: arrays.Collected, backend: str, batch: Any, inputs: Sequence[Any]
@@ -208,10 +204,18 @@ class Compiled:
         arrays.require_finite(collected, *scalars, vectors=self._program.vectors)
         if not self._program.tests:
             return
-        holds = self._kernel(backend, "domain")(_like(collected), *[arrays.detach(array) for array in inputs])
+        test = self._kernels[backend][1]
+        holds = test(collected.xp, _like(collected), *[arrays.detach(array) for array in inputs])
         for condition, good in zip(self._program.conditions, holds, strict=True):
             shown = good if isinstance(good, bool) else collected.xp.broadcast_to(good, batch)
             arrays.require(condition.blamed, shown, condition.description)
+
+
+def _kernels(program: _Program, backend: str) -> tuple[Any, Any]:
+    """The kernels of the values and of the domain on a backend of arrays."""
+    sources = (program.source(backend), program.test_source(backend))
+    values, test = (printers.array_kernel(text, backend, program.name) for text in sources)
+    return values, test
 
 
 def _like(collected: arrays.Collected) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +19,10 @@ _DIGITS_OF_A_LITERAL = 30
 
 
 def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend: str, name: str) -> str:
-    """The text of `def kernel(like, inputs…)` that returns the tuple of outputs.
+    """The text of `def kernel(xp, like, inputs…)` that returns the tuple of outputs.
 
-    Every node is computed once, in a variable of its own. `like` is an array that tells dtype and device.
+    Every node is computed once, in a variable of its own. `xp` is numpy or torch (mpmath's kernel is given its
+    context instead), `like` an array that tells dtype and device.
     Raises UnsupportedHead if the backend lacks an operation.
     """
     writer = _Writer(graph, backend, name)
@@ -31,7 +33,7 @@ def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend:
         lines = writer.released(results, needed, lines)
     returned = "".join(f"{writer.operand(position)}, " for position in results)
     body = [*(line for line in lines if line), f"return ({returned})"]
-    return f"def kernel({', '.join(['like', *inputs])}):\n" + "".join(f"    {line}\n" for line in body)
+    return f"def kernel({', '.join(['xp', 'like', *inputs])}):\n" + "".join(f"    {line}\n" for line in body)
 
 
 class _Writer:
@@ -112,13 +114,10 @@ def literal(number: Any) -> str:
     return f"({value})" if value.startswith("-") else value
 
 
+@functools.lru_cache(maxsize=1024)
 def array_kernel(text: str, backend: str, name: str) -> Callable[..., tuple[Any, ...]]:
-    """The function of a source text for NumPy or torch (imported here if it is not yet)."""
-    if backend == "torch":
-        import torch as xp
-    else:
-        xp = np
-    namespace = {"xp": xp, "aid": aids, "arrays": arrays, "inf": float("inf"), "nan": float("nan")}
+    """The function of a source text for NumPy or torch. It is given the module as its first argument."""
+    namespace = {"aid": aids, "arrays": arrays, "inf": float("inf"), "nan": float("nan")}
     return _execute(text, namespace, f"<symdyn {name} on {backend}>")
 
 

@@ -291,3 +291,9 @@ def test_every_public_name_is_there():
 def test_compiled_functions_travel_between_processes():
     again = pickle.loads(pickle.dumps(plain))
     assert isinstance(again, Compiled) and again(3) == 11
+
+
+def test_the_first_call_may_be_inside_a_compiler():
+    fresh = build(sympy.sqrt(2) * x / 3 + y, (A, B), name="t.fresh")
+    compiled = torch.compile(fresh, fullgraph=True, backend="eager")
+    assert compiled(torch.tensor([3.0]), y=1).item() == pytest.approx(2**0.5 + 1)
