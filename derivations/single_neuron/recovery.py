@@ -1,6 +1,6 @@
 """From (μ, φ) back to the weights.
 
-On whitened data w moves in the span of w₀ and β_*: a direction v across both keeps vᵀw = 0. More precisely, with
+On whitened data w moves in the span of w₀ and β_*: a direction u across both keeps uᵀw = 0. More precisely, with
 E = exp(η_w ∫ a²) the part of w across β_* is that of w₀ divided by E > 0. So its direction is fixed, and its length
 never turns negative.
 
@@ -24,9 +24,9 @@ from derivations.single_neuron.symbols import (
     delta,
     eta_a,
     eta_w,
+    fixed,
     mu,
     turned,
-    v,
     w,
     w0,
 )
@@ -40,7 +40,7 @@ growing = Flow({**whitened.velocities, E: eta_w * a**2 * E})
 """The flow on whitened data together with E = exp(η_w ∫ a²)."""
 
 flow_domain = Domain(
-    (a, eta_a, eta_w, E), (w, v, beta_star), (Cell("any rates", {eta_a: 1, eta_w: 1}),), words="β_* ≠ 0"
+    (a, eta_a, eta_w, E), (w, fixed, beta_star), (Cell("any rates", {eta_a: 1, eta_w: 1}),), words="β_* ≠ 0"
 )
 
 
@@ -52,11 +52,11 @@ def across(vector: Linear) -> Linear:
 @result(ledger=("kunin2024.single-span-invariance",), domain=flow_domain)
 def span_invariance():
     """On whitened data w stays in the span of w₀ and β_*."""
-    linear = eta_w * a * inner(v, beta_star) - eta_w * a**2 * inner(v, w)
+    linear = eta_w * a * inner(fixed, beta_star) - eta_w * a**2 * inner(fixed, w)
     return Existence(
-        r"$w(t)\in\mathrm{span}(w_0,\beta_*)$: $v^\top w$ stays zero for every v across $w_0$ and $\beta_*$",
+        r"$w(t)\in\mathrm{span}(w_0,\beta_*)$: $u^\top w$ stays zero for every u across $w_0$ and $\beta_*$",
         (
-            Dynamics(inner(v, w), linear, under=growing),
+            Dynamics(inner(fixed, w), linear, under=growing),
             Conservation(E * across(w), under=growing, name=r"E\,w_\perp"),
         ),
     )
@@ -86,7 +86,9 @@ def coefficient_across():
     return Existence(
         r"$c_2(t)=\|w_{0\perp}\|/E(t)\ge0$",
         (
-            Dynamics(inner(across(v), w), -eta_w * a**2 * inner(across(v), w), under=growing, name="c_2"),
+            Dynamics(
+                inner(across(fixed), w), -eta_w * a**2 * inner(across(fixed), w), under=growing, name="c_2"
+            ),
             Identity(inner(start, across(start)), norm2(across(start)), on=decomposed),
             Inequality(norm2(across(start)) / E, ">=", on=decomposed),
         ),

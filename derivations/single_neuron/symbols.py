@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sympy as sp
+
 from symdyn.notation import glossary
 
 words = glossary("single_neuron")
@@ -61,3 +63,38 @@ E = words.scalar("E", "E", "exp(η_w ∫ a²), what the part of w across β_* ha
 tau = words.scalar("tau", r"\tau", "time in units of one over |δ|")
 upsilon0 = words.scalar("upsilon0", r"\upsilon_0", "ratio a/(wᵀβ_*) at time zero")
 t_c = words.scalar("t_c", "t_c", "time at which the read-out weight passes through zero")
+
+beta_dot = words.vector("beta_dot", r"\dot\beta", "any velocity of β")
+dual = words.vector(
+    "dual", r"\nabla\Phi(\beta)", "the dual variable of β, the gradient of a potential Φ at β"
+)
+dual0 = words.vector("dual0", r"\nabla\Phi(\beta_0)", "the dual variable at time zero")
+dual_inf = words.vector("dual_inf", r"\nabla\Phi(\beta_\infty)", "the dual variable in the end")
+Phi_beta = words.scalar("Phi_beta", r"\Phi(\beta)", "a potential at β")
+Phi_0 = words.scalar("Phi_0", r"\Phi(\beta_0)", "a potential at β_0")
+Phi_inf = words.scalar("Phi_inf", r"\Phi(\beta_\infty)", "a potential at β_∞")
+Phi_of = words.function(sp.Function("Phi", real=True), r"\Phi", "an unspecified potential")
+f_of = words.function(sp.Function("f", real=True), "f", "an unspecified function of ‖β‖²")
+h_of = words.function(sp.Function("h", real=True), "h", "an unspecified function of ‖β‖²")
+g_of = words.function(sp.Function("g", real=True), "g", "an unspecified function of ‖β‖²")
+warp = words.scalar("warp", "g", "how fast the warped time runs, at one moment")
+warped = words.scalar("warped", r"\tau", "the warped time, ∫ g")
+impulse = words.scalar("impulse", r"\textstyle\int\rho", "the residual of one datum, integrated over time")
+multiplier = words.scalar("multiplier", r"\nu", "the multiplier of one datum's constraint")
+loss = words.scalar("loss", r"\mathcal L", "the loss, a function of β with the gradient r")
+e1 = words.vector("e1", "e_i", "a coordinate direction, or any direction")
+e2 = words.vector("e2", "e_j", "another coordinate direction, or any direction")
+e3 = words.vector("e3", "e_k", "a third coordinate direction, or any direction")
+beta_inf = words.vector("beta_inf", r"\beta_\infty", "the function in the end")
+a_inf = words.scalar("a_inf", r"a_\infty", "read-out weight in the end")
+P = words.scalar("P", "P", "the product a E, which obeys a linear equation")
+Q = words.scalar("Q", "Q", "the product ω E, which obeys a linear equation")
+
+u_rank = words.vector("u_rank", "u", "column of a rank-one update u vᵀ")
+v_rank = words.vector("v_rank", "v", "row of a rank-one update u vᵀ")
+any_vector = words.vector("any_vector", "z", "any vector")
+solved_z = words.vector("solved_z", r"\left(A^{-1}z\right)", "solution of A y = z")
+solved_u = words.vector("solved_u", r"\left(A^{-1}u\right)", "solution of A y = u")
+solved_v = words.vector("solved_v", r"\left(A^{-1}v\right)", "solution of A y = v")
+fixed = words.vector("fixed", "u", "a fixed direction")
+d = words.scalar("d", "d", "dimension of the inputs")
