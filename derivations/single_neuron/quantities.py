@@ -7,7 +7,7 @@ it is 4x over the other.
 
 from __future__ import annotations
 
-from sympy import Rational, sqrt, symbols
+from sympy import And, Rational, sqrt, symbols
 
 from symdyn.compile.named import NamedQuantity, root_sum
 
@@ -45,25 +45,19 @@ kappa_minus = NamedQuantity(
     domain=_x >= 0,
 )
 
+_s, _s0, _k = sqrt(kappa_plus(_d, _x)), sqrt(2 * _d), kappa(_d, _x)
+
 radial_potential = NamedQuantity(
     "radial_potential",
     r"\Phi_{#1}",
     (_d, _x),
-    Rational(1, 3) * (kappa(_d, _x) - 2 * _d) * sqrt(kappa_plus(_d, _x))
-    + sqrt(2) / 3 * ((abs(_d) + _d) / 2) ** Rational(3, 2),
+    (_k - 2 * _d) * _s / 3 + sqrt(2) / 3 * ((abs(_d) + _d) / 2) ** Rational(3, 2),
     cells=(
-        (
-            _d > 0,
-            kappa_minus(_d, _x)
-            * (kappa(_d, _x) + sqrt(2 * _d) * sqrt(kappa_plus(_d, _x)))
-            / (3 * (sqrt(kappa_plus(_d, _x)) + sqrt(2 * _d))),
-        ),
-        (_d <= 0, (kappa(_d, _x) - 2 * _d) * sqrt(kappa_plus(_d, _x)) / 3),
+        (_d <= 0, (_k - 2 * _d) * _s / 3),
+        (And(_d > 0, 4 * _d <= _k), (_k - 2 * _d) * _s / 3 + _d * _s0 / 3),
+        (_d > 0, kappa_minus(_d, _x) * (_k + _s * _s0) / (3 * (_s + _s0))),
     ),
-    derivative=lambda d, x: (
-        _slope_in_balance(d, x),
-        1 / sqrt(kappa_plus(d, x)),
-    ),
+    derivative=lambda d, x: (_slope_in_balance(d, x), 1 / sqrt(kappa_plus(d, x))),
     module=__name__,
     domain=_x >= 0,
 )
