@@ -48,7 +48,9 @@ def main() -> None:
     """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
     try:
         app()
-    except RequestError as error:
+    except SystemExit:
+        raise
+    except (RequestError, *_study_errors()) as error:
         failed(str(error))
         sys.exit(WRONG_REQUEST)
 
@@ -300,11 +302,13 @@ def _answer(holds: bool) -> str:
     return "holds" if holds else "does not hold"
 
 
+def _study_errors() -> tuple[type[Exception], ...]:
+    """The kinds of error with which packages of studies refuse a request or a broken file."""
+    return tuple(point.load() for point in entry_points(group="symdyn.runner", name="error"))
+
+
 def _run_study(key: str, scale: str, device: str, out: Path | None, *, evidence: bool) -> None:
-    try:
-        run = _runner("run")(key, scale, device, out, evidence=evidence)
-    except _runner("error") as error:
-        raise RequestError(str(error)) from error
+    run = _runner("run")(key, scale, device, out, evidence=evidence)
     rows = [
         (c.name, _answer(c.holds), f"{c.estimate:.4g}", f"{c.relation} {c.threshold}", c.about)
         for c in run.claims

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+FEW = 40
 PIPE_WIDTH = 200
 """A pipe has no width of its own: long ids stay in one piece there."""
 
@@ -106,7 +107,9 @@ def near(wanted: str, known: Iterable[str]) -> str:
     if len(wanted) > 2:
         close += [name for name in names if wanted in name][:3]
     unique = list(dict.fromkeys(close))[:4]
-    return f"Did you mean {' or '.join(unique)}?" if unique else "`symdyn list` shows what there is."
+    if unique:
+        return f"Did you mean {' or '.join(unique)}?"
+    return f"Known: {', '.join(names)}." if len(names) <= FEW else "`symdyn list` shows what there is."
 
 
 @contextmanager

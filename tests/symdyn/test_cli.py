@@ -140,6 +140,26 @@ def test_an_unknown_topic_suggests_a_near_one(symdyn, arguments: tuple[str, ...]
     assert "single_neuron" in answer.err
 
 
+def test_a_name_like_no_other_gets_the_list_of_known_ones(symdyn) -> None:
+    answer = symdyn("audit", "--topic", "zzz")
+    assert answer.status == 2
+    assert "Known: " in answer.err
+    assert "single_neuron" in answer.err
+
+
+def test_a_broken_evidence_file_is_named_and_not_touched(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
+    from numerics.evidence import EvidenceError
+
+    def broken(*_: object) -> None:
+        raise EvidenceError("the evidence file x.json is broken; run the study again")
+
+    monkeypatch.setattr(auditing, "audit", broken)
+    answer = symdyn("audit")
+    assert answer.status == 2
+    assert answer.out == ""
+    assert "x.json is broken" in answer.err
+
+
 def test_an_unknown_paper_suggests_a_near_one(symdyn) -> None:
     answer = symdyn("audit", "--paper", "kunin24")
     assert answer.status == 2
