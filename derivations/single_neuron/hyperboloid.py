@@ -18,7 +18,7 @@ from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a,
 from symdyn.calculus.gram import inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Conservation, Existence, Identity, Inequality
+from symdyn.statement import Conservation, Definition, Existence, Identity, Inequality
 
 balance = eta_w * a**2 - eta_a * norm2(w)
 rates = {eta_a: 1, eta_w: 1}
@@ -66,6 +66,12 @@ def hyperboloid_geometry():
 def printed_two_sheets():
     """For k = 1 the coordinate x₁ vanishes nowhere on the surface, so that its sign tells two sheets apart."""
     return Inequality(alpha + norm2(q), ">")
+
+
+@result(ledger=("kunin2024.single-regime-names",), arguments=("delta",))
+def regime():
+    """The regime of a balance: 1 upstream (δ > 0), 0 balanced (δ = 0), -1 downstream (δ < 0)."""
+    return Definition(r"\mathrm{regime}", sp.sign(delta))
 
 
 UPSTREAM = Cell("δ > 0", {delta: 1, **rates})
