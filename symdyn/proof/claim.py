@@ -219,6 +219,15 @@ def _nearby(variable: sp.Symbol, to: sp.Expr, side: str, digits: int) -> sp.Expr
     return to + (1 if side == "+" else -1) * sp.Rational(1, 10**digits)
 
 
+def _paired(x: Any, y: Any) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+    """The coefficients of x with those of y at the same vectors; a missing one is zero."""
+    if isinstance(x, Linear) and isinstance(y, Linear):
+        for v in dict.fromkeys((*x.terms, *y.terms)):
+            yield plain(x.terms.get(v, sp.S.Zero)), plain(y.terms.get(v, sp.S.Zero))
+    else:
+        yield from zip(components(x), components(y), strict=True)
+
+
 @dataclass(frozen=True)
 class LimitIs:
     """lim x = value as the variable tends to a point from one side."""
@@ -231,8 +240,7 @@ class LimitIs:
     label: str = "limit"
 
     def _gaps(self, domain: Domain, cell: Cell) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-        xs, values = (domain.unfold(q, cell) for q in (self.x, self.value))
-        yield from zip(components(xs), components(values), strict=True)
+        yield from _paired(*(domain.unfold(q, cell) for q in (self.x, self.value)))
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         for point in _points_without(domain, cell, self.variable, 3):
