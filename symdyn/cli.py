@@ -46,11 +46,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 def main() -> None:
     """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
+    refusals = (RequestError, *_study_errors())
     try:
         app()
-    except SystemExit:
-        raise
-    except (RequestError, *_study_errors()) as error:
+    except refusals as error:
         failed(str(error))
         sys.exit(WRONG_REQUEST)
 
