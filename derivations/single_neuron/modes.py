@@ -44,3 +44,15 @@ lambda_minus = NamedQuantity(
     module=__name__,
     domain=_x >= 0,
 )
+
+_a, _o = symbols("a o", real=True)
+
+amplitude = NamedQuantity(
+    "amplitude",
+    r"\alpha",
+    (_d, _x, _a, _o),
+    (lambda_plus(_d, _x) * _a + _o) / (2 * rate(_d, _x)),
+    module=__name__,
+    domain=_x > 0,
+)
+"""The share of the growing mode in a start with a_0 = a and η_a ω_0 = o."""

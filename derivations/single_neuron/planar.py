@@ -7,8 +7,23 @@ of Lemma 4). The paper's equations are those of η_a = η_w = 1: that the produc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from derivations.single_neuron.modes import lambda_minus, lambda_plus, rate
-from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w, omega, s, w
+from derivations.single_neuron.symbols import (
+    a,
+    a0,
+    beta_star,
+    delta,
+    eta_a,
+    eta_w,
+    omega,
+    omega0,
+    s,
+    t,
+    w,
+    w0,
+)
 from symdyn.calculus.gram import Flow, inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
@@ -26,18 +41,42 @@ modes = tuple(mode(delta, eta_a * eta_w * s**2) for mode in (lambda_plus, lambda
 """λ_+, λ_- and R in the balance δ and the length of β_*."""
 
 any_rates = Cell("any rates", {eta_a: 1, eta_w: 1})
-product_one = Cell("η_a η_w = 1", {eta_a: 1}, where={eta_w: 1 / eta_a}, reason="the product of the rates is one")
+product_one = Cell(
+    "η_a η_w = 1", {eta_a: 1}, where={eta_w: 1 / eta_a}, reason="the product of the rates is one"
+)
 unit_rates = Cell("η_a = η_w = 1", where={eta_a: 1, eta_w: 1}, reason="the rates are one")
 
 
-def weights(*cells: Cell, **changes) -> Domain:
-    """All weights a ≠ 0 and w, with δ, ω and s computed from them."""
+def weights(*cells: Cell, also=None, **changes) -> Domain:
+    """All weights a ≠ 0 and w, with δ, ω and s computed from them, and whatever is computed `also`."""
     return Domain(
         (a, eta_a, eta_w),
         (w, beta_star),
         cells,
-        let={delta: eta_w * a**2 - eta_a * norm2(w), omega: inner(w, beta_star), s: norm(beta_star)},
+        let={
+            delta: eta_w * a**2 - eta_a * norm2(w),
+            omega: inner(w, beta_star),
+            s: norm(beta_star),
+            **(also or {}),
+        },
         words="η_a, η_w > 0, a ≠ 0, β_* ≠ 0",
+        **changes,
+    )
+
+
+def starts(*cells: Cell, also=None, **changes) -> Domain:
+    """All starts a_0 ≠ 0 and w_0 and times t, with δ, ω_0 and s computed, and whatever is computed `also`."""
+    return Domain(
+        (t, a0, eta_a, eta_w),
+        (w0, beta_star),
+        tuple(replace(cell, signs={t: 1, **cell.signs}) for cell in cells),
+        let={
+            delta: eta_w * a0**2 - eta_a * norm2(w0),
+            omega0: inner(w0, beta_star),
+            s: norm(beta_star),
+            **(also or {}),
+        },
+        words="η_a, η_w > 0, a_0 ≠ 0, β_* ≠ 0",
         **changes,
     )
 
