@@ -46,7 +46,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 def main() -> None:
     """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
-    refusals = (RequestError, *_study_errors())
+    refusals: tuple[type[Exception], ...] = (RequestError, *_study_errors())
     try:
         app()
     except refusals as error:
