@@ -1,4 +1,4 @@
-"""Mirror flows, with and without a warp of time, and what they minimise.
+"""Mirror flows, and what they minimise.
 
 Where β̇ = -(∇²Φ)⁻¹Xᵀρ the chain rule gives d/dt ∇Φ(β) = -Xᵀρ: the dual variable ∇Φ(β) moves within row(X), by
 -Xᵀ∫ρ in all. If Xβ_∞ = y, then for every other interpolator β the three-point identity
@@ -6,8 +6,7 @@ Where β̇ = -(∇²Φ)⁻¹Xᵀρ the chain rule gives d/dt ∇Φ(β) = -Xᵀρ
     D(β, β_0) = D(β, β_∞) + D(β_∞, β_0) + (∇Φ(β_∞) - ∇Φ(β_0))ᵀ(β - β_∞)
 
 has a last term of zero, so that β_∞ minimises the Bregman divergence D from β_0. The multiplier of the
-constraint is ν = -∫ρ; the paper drops the sign. A factor g > 0 between ∇²Φ and the inverse of the
-preconditioner only warps time: then d/dt ∇Φ(β) = -g Xᵀρ and ν = -∫gρ (kunin2024, App. A.4.1).
+constraint is ν = -∫ρ; the paper drops the sign (kunin2024, App. A.4.1).
 """
 
 from __future__ import annotations
@@ -34,28 +33,27 @@ from derivations.single_neuron.symbols import (
     e2,
     eta_a,
     eta_w,
-    impulse,
-    point,
-    rho,
+    pull,
+    r,
+    row,
     v,
     w,
-    warp,
-    warped,
-    warped_impulse,
 )
-from symdyn.calculus.gram import Combination, Flow, gradient, hessian, inner, jacobian, outer
+from symdyn.calculus.gram import Flow, gradient, hessian, inner, jacobian, outer
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Minimiser
+from symdyn.statement import Conservation, Dynamics, Identity, Minimiser
 
 Phi = Phi_of(inner(e1, beta), inner(e2, beta))
 """Any potential, as a function of two coordinates of β; more of them change nothing in the argument."""
 
 curved = hessian(Phi, beta) @ any_vector
-potentials = Domain((), (beta, e1, e2, any_vector), functions=(Phi,))
 
 
-@result(ledger=("kunin2024.mirror-flow-definition",), domain=potentials)
+@result(
+    ledger=("kunin2024.mirror-flow-definition",),
+    domain=Domain((), (beta, e1, e2, any_vector), functions=(Phi,)),
+)
 def mirror_flow():
     """A mirror flow β̇ = -(∇²Φ)⁻¹r moves the dual variable ∇Φ(β) along -r.
 
@@ -78,21 +76,21 @@ def hessian_requirement():
     return Identity(product, M_weights, name=r"J J^\top")
 
 
-falling = {dual: -rho * point}
-"""The dual variable along a mirror flow; one datum x with residual ρ stands for the sum over the data, Xᵀρ."""
+falling = Flow({dual: -1 * r, pull: 1 * r})
+"""The dual variable and Xᵀ∫ρ along a mirror flow, r = Xᵀρ; the second is zero at time zero."""
 
 
 @result(ledger=("kunin2024.mirror-integrated-flow",), uses=("single_neuron.mirror_flow",))
 def integrated_mirror_flow():
     """The dual variable changes by -Xᵀ∫ρ: both change together, from 0 at time zero."""
-    return Conservation(dual + impulse * point, under=Flow({**falling, impulse: rho}))
+    return Conservation(dual + pull, under=falling)
 
 
 def stationarity(sign, formula):
     """∇Q(β) = ∇Φ(β) - ∇Φ(β_0) is Xᵀν at all times, the condition of Karush, Kuhn and Tucker, with ν = ±∫ρ."""
     return Minimiser(
         r"the multiplier of $X\beta=y$",
-        (Conservation(dual - dual0 - sign * impulse * point, under=Flow({**falling, impulse: rho})),),
+        (Conservation(dual - dual0 - sign * pull, under=falling),),
         formula=r"\nabla Q(\beta_\infty) = X^\top \nu, \quad \nu = " + formula,
     )
 
@@ -131,22 +129,26 @@ def same_minimiser():
     return Identity(to_start - Q, inner(dual0, beta0) - Phi_start, name=r"D_\Phi(\beta, \beta_0) - Q(\beta)")
 
 
-def across_the_data(rng: random.Random, d: int) -> dict:
-    """A datum x, and a direction v with xᵀv = 0."""
-    x = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(d)]
+def across(rng: random.Random, d: int) -> dict:
+    """A vector Xᵀν of the row space and a direction v of the null space of the data."""
+    values = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(d)]
     direction = [sp.Rational(rng.randint(-9, 9), 2) for _ in range(d)]
-    direction[-1] = -sum(p * q for p, q in zip(x[:-1], direction[:-1], strict=True)) / x[-1]
-    return {point: x, v: direction}
+    direction[-1] = -sum(p * q for p, q in zip(values[:-1], direction[:-1], strict=True)) / values[-1]
+    return {row: values, v: direction}
 
 
 interpolators = Domain(
-    (Phi_beta, Phi_start, Phi_end, impulse),
-    (beta0, beta_end, dual0, point, v),
-    (Cell("Xv = 0", where={inner(point, v): 0}, reason="β and β_∞ both interpolate"),),
-    let={beta: beta_end + v, dual_end: dual0 - impulse * point},
+    (Phi_beta, Phi_start, Phi_end),
+    (beta0, beta_end, dual0, row, v),
+    (
+        Cell(
+            "Xv = 0", where={inner(row, v): 0}, reason="β and β_∞ both interpolate, so β - β_∞ = v has Xv = 0"
+        ),
+    ),
+    let={beta: beta_end + v, dual_end: dual0 + row},
     dimensions=(2, 3),
-    sampler=across_the_data,
-    words="Xβ = Xβ_∞ = y, ∇Φ(β_∞) = ∇Φ(β_0) - Xᵀ∫ρ",
+    sampler=across,
+    words="Xβ = Xβ_∞ = y and ∇Φ(β_∞) - ∇Φ(β_0) in row(X)",
 )
 
 
@@ -167,67 +169,4 @@ def bregman_projection():
         r"no interpolator is nearer to $\beta_0$ in Bregman divergence than $\beta_\infty$",
         (Identity(to_start, to_end + whole_way),),
         formula=r"\beta_\infty = \operatorname{argmin}_{X \beta = y} D_\Phi(\beta, \beta_0)",
-    )
-
-
-running = Domain(
-    (warp, rho, warped_impulse),
-    (beta, e1, e2, any_vector, dual, dual0, point),
-    (Cell("g > 0", {warp: 1}),),
-    functions=(Phi,),
-    words="g > 0",
-)
-
-
-def warped_stationarity(sign, formula):
-    """d/dt ∇Φ(β) = -g r where ∇²Φ = g M⁻¹, so that ∇Q(β) = Xᵀν with ν = ±∫gρ."""
-    dual_flow = Flow({dual: -warp * rho * point, warped_impulse: warp * rho})
-    return Minimiser(
-        r"if $\nabla^2\Phi=gM^{-1}$ then $\beta_\infty$ minimises $Q$ under $X\beta=y$, with the multiplier",
-        (
-            Dynamics(gradient(Phi, beta), -warp * curved, under=Flow({beta: -warp * any_vector})),
-            Conservation(dual - dual0 - sign * warped_impulse * point, under=dual_flow),
-        ),
-        formula=r"\nu = " + formula,
-    )
-
-
-@result(ledger=("kunin2024.time-warp-condition",), domain=running, uses=("single_neuron.bregman_projection",))
-def time_warp_condition():
-    """With ∇²Φ = g M⁻¹, g > 0, the flow β̇ = -M r minimises as a mirror flow does; the multiplier is ν = -∫g ρ.
-
-    With z = (∇²Φ)⁻¹r the flow is β̇ = -M r = -g z.
-    """
-    return warped_stationarity(-1, r"- \int_0^\infty g(\beta(t))\, \rho(t)\, dt")
-
-
-@printed(
-    "kunin2024.time-warp-condition",
-    quote=r"the same interpretation holds with $\nu=\int_0^\infty g(\beta(t'))\rho(t')\,dt'$",
-    domain=running,
-    severity="convention",
-)
-def printed_time_warp_condition():
-    """As printed, with ν = ∫g ρ."""
-    return warped_stationarity(1, r"\int_0^\infty g(\beta(t))\, \rho(t)\, dt")
-
-
-@result(
-    ledger=("kunin2024.time-warp-definition",),
-    domain=running,
-    uses=("single_neuron.mirror_flow",),
-)
-def warped_time():
-    """The warped time τ = ∫g: run by it, the flow is a mirror flow on the same path.
-
-    τ increases, and if τ(∞) = ∞ the path is run through to its end, so that both flows have the same limit.
-    """
-    flow = Flow({beta: -warp * any_vector, warped: warp})
-    return Existence(
-        r"$\tau=\int_0^tg\,dt'$ increases, and $d\beta/d\tau=-(\nabla^2\Phi)^{-1}r$ on the same path",
-        (
-            Dynamics(warped, warp, under=flow, name=r"\tau"),
-            Inequality(flow.derivative(warped), ">"),
-            Identity(flow.derivative(Combination({beta: 1})) / flow.derivative(warped), -1 * any_vector),
-        ),
     )
