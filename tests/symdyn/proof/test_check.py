@@ -164,6 +164,8 @@ def test_a_bare_vector_is_a_side_of_an_identity():
 
 def test_every_component_is_changed_by_some_mutant():
     claim = Identity((a + t, a * t, a - t), (a + t, a * t, a - t))
-    changed = [[new != old for new, old in zip(mutant.rhs, claim.rhs, strict=True)] for _, mutant in claim.mutants()]
+    changed = [
+        [new != old for new, old in zip(mutant.rhs, claim.rhs, strict=True)] for _, mutant in claim.mutants()
+    ]
     assert all(any(column) for column in zip(*changed, strict=True))
     assert all(sum(row) == 1 for row in changed)
