@@ -248,8 +248,11 @@ class Tower:
         base, exponent = e.args
         if exponent.is_Integer:
             return self.power(self._convert(base), int(exponent))
-        if exponent.is_Rational and exponent.q == 2:
-            return self.power(self.root(self._convert(base)), int(exponent.p))
+        if exponent.is_Rational and exponent.q & (exponent.q - 1) == 0:
+            x = self._convert(base)
+            for _ in range(exponent.q.bit_length() - 1):
+                x = self.root(x)
+            return self.power(x, int(exponent.p))
         return self._generator(self._extend(e, None))
 
     def _function(self, e: sp.Expr) -> Pair:

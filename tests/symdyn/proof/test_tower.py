@@ -24,6 +24,7 @@ TRUE = [
     sp.sqrt(d * t * (d + t) * (d**2 + x)) - sp.sqrt(d * t * (d + t)) * sp.sqrt(d**2 + x),
     sp.sqrt(x**2) - x,
     sp.sqrt(8) - 2 * sp.sqrt(2),
+    sp.sqrt(x ** sp.Rational(3, 2)) - x / x ** sp.Rational(1, 4),
     sp.sqrt(x / y) - sp.sqrt(x * y) / y,
     sp.sqrt(kappa + d) * sp.sqrt(kappa - d) - 2 * sp.sqrt(x),
     sp.sqrt(2 * kappa + 2 * d) - sp.sqrt(2) * sp.sqrt(kappa + d),
