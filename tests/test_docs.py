@@ -12,6 +12,7 @@ import pytest
 from nbclient import NotebookClient
 
 from symdyn.cli import main
+from symdyn.registry import index
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
@@ -71,6 +72,13 @@ def test_commands_in_the_readme_work(
             main()
         assert not stopped.value.code, command
         assert capsys.readouterr().out
+
+
+def test_the_gallery_shows_every_study() -> None:
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^## (\S+)$", gallery, re.MULTILINE)
+    assert sorted(shown) == sorted(entry.key for entry in index("study"))
+    assert len(re.findall(r"\]\(figures/\w+\.png\)", gallery)) == len(shown)
 
 
 def test_links_between_files_lead_somewhere() -> None:
