@@ -6,7 +6,6 @@ from symdyn.render import prose
 from symdyn.render.chapters import BADGES, Chapter, Derived, Formula, Section
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,openany]{book}
-\usepackage[T1]{fontenc}
 \usepackage[margin=25mm]{geometry}
 \usepackage{amsmath,amssymb}
 \usepackage{graphicx,xcolor}

@@ -39,7 +39,7 @@ def set_formula(tex: str) -> str:
     return display(cleaned(tex))
 
 
-_WORD = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
+_WORD = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 
 
 def named(tex: str) -> str:

@@ -23,6 +23,8 @@ UNICODE = {
 }  # fmt: skip
 
 _RAISED = {
+    "′": r"\prime ",
+    "″": r"\prime\prime ",
     "⁰": "0",
     "¹": "1",
     "²": "2",
@@ -49,10 +51,13 @@ _LOWERED = {
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "–": "--", "—": "---", "’": "'", "“": "``", "”": "''",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$",
 }  # fmt: skip
 
 _SYMBOL = re.compile("[" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
+_IN_WORDS = re.compile("[<>|" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
+"""Comparisons and bars count as symbols among words: TeX's text fonts have other glyphs in their places."""
 _INDEXED = re.compile(f"(?<![A-Za-z\\\\])([A-Za-z{''.join(UNICODE)}])_([A-Za-z0-9*])(?![A-Za-z0-9])")
 _PIECE = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)|(.)")
 _COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
@@ -95,7 +100,7 @@ def _unicode(text: str) -> Iterator[tuple[bool, str]]:
             yield True, piece
             continue
         end = 0
-        for match in _SYMBOL.finditer(piece):
+        for match in _IN_WORDS.finditer(piece):
             if match.start() > end:
                 yield False, piece[end : match.start()]
             yield True, _commands(match.group())
