@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
 from symdyn.render.chapters import headline
 from symdyn.render.latex import statement_latex
+from symdyn.result import Step
 
 KEYS = [e.key for e in index()]
 WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.")
@@ -25,19 +27,24 @@ def bare_words(tex: str) -> set[str]:
     return set(re.findall(r"[A-Za-z]{3,}", WORDS.sub(" ", tex)))
 
 
-def formulas_of(result: symdyn.Result) -> list[str]:
-    return [result.latex(), *(step.latex for step in result.steps)]
+@functools.cache
+def steps_of(key: str) -> tuple[Step, ...]:
+    return symdyn.load(key).steps
+
+
+def formulas_of(key: str) -> list[str]:
+    return [symdyn.load(key).latex(), *(step.latex for step in steps_of(key))]
 
 
 def test_katex_sets_every_formula_of_every_result(complaints) -> None:
-    formulas = [tex for key in KEYS for tex in formulas_of(symdyn.load(key))]
+    formulas = [tex for key in KEYS for tex in formulas_of(key)]
     formulas += [statement_latex(form.statement) for form in printed_forms()]
     assert complaints(formulas) == {}
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_no_name_is_left_bare(key: str) -> None:
-    assert {tex: words for tex in formulas_of(symdyn.load(key)) if (words := bare_words(tex))} == {}
+    assert {tex: words for tex in formulas_of(key) if (words := bare_words(tex))} == {}
 
 
 def test_bare_words_are_noticed() -> None:
@@ -46,15 +53,13 @@ def test_bare_words_are_noticed() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_result_has_steps_with_reasons(key: str) -> None:
-    steps = symdyn.load(key).steps
+    steps = steps_of(key)
     assert steps
     assert all(step.reason and step.latex for step in steps)
 
 
 def test_every_reason_and_title_is_ascii_in_latex() -> None:
-    texts = [
-        text for key in KEYS for text in (symdyn.load(key).title, *(s.reason for s in symdyn.load(key).steps))
-    ]
+    texts = [text for key in KEYS for text in (symdyn.load(key).title, *(s.reason for s in steps_of(key)))]
     assert all(prose.latex(text).isascii() for text in texts)
 
 
@@ -108,8 +113,8 @@ DEFECTS = {
 }
 
 
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, book.Written]:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, book.Written]:
     """A book on a machine without pdflatex, whose audit found one entry of each kind."""
 
     def audit(topic: str, progress: object) -> list[AuditEntry]:
@@ -121,10 +126,12 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, 
                 found.append(AuditEntry(e.id, e.topic, status, "proved", keys, 0.0, **extra))
         return found
 
-    monkeypatch.setattr(chapters, "audit", audit)
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    done = book.write_book(tmp_path)
-    return (tmp_path / "symdyn.tex").read_text("utf-8"), (tmp_path / "index.html").read_text("utf-8"), done
+    folder = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chapters, "audit", audit)
+        patch.setattr(shutil, "which", lambda _: None)
+        done = book.write_book(folder)
+    return (folder / "symdyn.tex").read_text("utf-8"), (folder / "index.html").read_text("utf-8"), done
 
 
 def test_both_books_hold_every_entry_and_every_result(written) -> None:
