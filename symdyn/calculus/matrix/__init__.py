@@ -17,6 +17,7 @@ from symdyn.calculus.matrix.declarations import (
     inverse_of,
     orthogonal,
     orthonormal_columns,
+    positive,
     projector,
     psd_root,
     unit,
@@ -38,6 +39,7 @@ from symdyn.calculus.matrix.expression import (
     vector,
     zero,
 )
+from symdyn.calculus.matrix.gaussian import gaussian_mean
 from symdyn.calculus.matrix.rules import Declaration, Rule, Rules, random_matrix, random_rational, rule
 from symdyn.calculus.matrix.sums import ScalarSum
 from symdyn.calculus.matrix.transform import derivative, letters_of, substitute, symbols_of
@@ -63,6 +65,7 @@ __all__ = [
     "evaluate_arrays",
     "eye",
     "from_scalar",
+    "gaussian_mean",
     "inverse_of",
     "kron",
     "kron_sum",
@@ -70,6 +73,7 @@ __all__ = [
     "matrix",
     "orthogonal",
     "orthonormal_columns",
+    "positive",
     "projector",
     "psd_root",
     "random_matrix",

@@ -67,6 +67,16 @@ def unit(u: Expression) -> Declaration:
     return Declaration(f"{letter.name} is a unit vector", (rule(u.T @ u, 1),), (letter,), sampler)
 
 
+def positive(*symbols: Any) -> Declaration:
+    """Scalars that are positive, such as learning rates."""
+
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
+        return {symbol: abs(random_rational(generator)) for symbol in symbols}
+
+    names = ", ".join(str(symbol) for symbol in symbols)
+    return Declaration(f"{names} positive", (), (), sampler, dict.fromkeys(symbols, 1))
+
+
 def projector(p: Expression) -> Declaration:
     """P² = P for a symmetric letter P."""
     letter = p.letter

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
@@ -79,12 +79,16 @@ def rule(left: Expression, right: Any) -> Rule:
 
 @dataclass(frozen=True)
 class Declaration:
-    """Rules that hold for some letters, with a sampler of rational matrices that satisfy them exactly."""
+    """Rules that hold for some letters, with a sampler of rational matrices that satisfy them exactly.
+
+    `signs` gives +1 or -1 to scalar symbols, which the sampler must draw accordingly.
+    """
 
     name: str
     rules: tuple[Rule, ...]
     letters: tuple[Letter, ...]
     sampler: Sampler
+    signs: Mapping[Any, int] = field(default_factory=dict, hash=False)
 
 
 class Rules:
@@ -98,6 +102,13 @@ class Rules:
             for oriented in (declared, declared.T):
                 seen.setdefault(oriented.left, oriented)
         self.rules = tuple(seen.values())
+        self.signs = {symbol: sign for d in declarations for symbol, sign in d.signs.items()}
+
+    def sign_of(self, symbol: Any) -> int | None:
+        """±2 for a symbol declared positive or negative, 1 for vᵀv, which is not negative, None if unknown."""
+        if symbol in self.signs:
+            return 2 * self.signs[symbol]
+        return 1 if isinstance(symbol, ScalarWord) and _is_square(symbol.word) else None
 
     def normal_form(self, x: Any) -> Any:
         """The expression or scalar after rewriting until no rule applies.
@@ -231,6 +242,11 @@ class Rules:
             if not (value.is_zero_matrix if isinstance(x, Expression) else value == 0):
                 return values
         return None
+
+
+def _is_square(word: Word) -> bool:
+    """Whether the 1×1 word is vᵀv."""
+    return len(word.factors) % 2 == 0 and word.T.factors == word.factors
 
 
 def _apply(word: Word, start: int, r: Rule) -> Expression:

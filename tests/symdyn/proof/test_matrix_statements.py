@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symdyn.calculus.matrix import Rules, matrix, whitened
+from symdyn.calculus.matrix import Index, Rules, basis, matrix, positive, sum_over, whitened
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.proof.check import verify
 
@@ -47,3 +47,14 @@ def test_false_statements_are_refuted_by_rational_matrices(wrong):
     verdict = verify(wrong)
     assert verdict.holds is False
     assert {"G", "W"} & set(verdict.witness.point)
+
+
+def test_roots_of_squares_are_drawn_with_declared_signs():
+    k = Index("k", h)
+    out, into = (A.T @ basis(k), W.T @ basis(k))
+    a2, w2 = (out.T @ out).scalar(), (into.T @ into).scalar()
+    kappa = sp.sqrt((p * a2 - q * w2) ** 2 + 4 * p * q * a2 * w2)
+    share = (kappa + p * a2 - q * w2) / (2 * a2)
+    claim = MatrixIdentity(sum_over(k, share * out @ out.T), p * A.T @ A, SIZES, Rules(positive(p, q)))
+    assert verify(claim).outcome == "PROVED"
+    assert verify(MatrixIdentity(claim.lhs, claim.rhs, SIZES)).holds is False
