@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from symdyn.auditing import AuditEntry, audit
 from symdyn.paper import Entry, Paper, entry, ledger
 from symdyn.registry import index, load, printed_forms
-from symdyn.render.latex import set_formula
+from symdyn.render.latex import set_formula, statement_latex
 from symdyn.render.prose import from_ascii
 from symdyn.render.steps import steps as derivation
 from symdyn.statement import Chain, Experiment, Statement
@@ -110,7 +110,7 @@ def formula(statement: Statement) -> Formula:
         return Formula(statement.claim, "")
     if isinstance(statement, Chain):
         return Formula(statement.conclusion, set_formula(statement.formula) if statement.formula else "")
-    return Formula("", set_formula(statement.latex()))
+    return Formula("", statement_latex(statement))
 
 
 def chapters(progress: Progress | None = None) -> tuple[Chapter, ...]:

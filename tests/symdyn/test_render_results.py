@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import sympy
 
 import symdyn
 from symdyn.auditing import AuditEntry
@@ -15,8 +16,9 @@ from symdyn.paper import ledger
 from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
 from symdyn.render.chapters import headline
-from symdyn.render.latex import statement_latex
+from symdyn.render.latex import fold, short_formulas, statement_latex
 from symdyn.result import Step
+from symdyn.statement import Identity
 
 KEYS = [e.key for e in index()]
 WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.")
@@ -183,3 +185,29 @@ def test_a_formula_that_pdflatex_refuses_fails_the_book_and_shows_the_line(
     assert done.pdf_failed
     assert "symdyn.tex:7: Undefined control sequence" in done.pdf_notice
     assert not (tmp_path / "symdyn.pdf").exists()
+
+
+def wide_identity() -> Identity:
+    x, y = sympy.symbols("x y", real=True)
+    inner = sympy.sqrt(1 + x**2 + sympy.cosh(y) ** 3 + x * y)
+    wide = sum(inner**k * sympy.exp(k * x) / (k + inner) for k in range(1, 9))
+    return Identity(wide, sympy.together(wide))
+
+
+def test_a_formula_too_wide_to_read_names_what_repeats_in_it(complaints) -> None:
+    first, *definitions = short_formulas(wide_identity())
+    assert definitions
+    assert all(re.match(r"z_\{\d\} = ", tex) for tex in definitions)
+    assert "z_{1}" in first
+    assert complaints([statement_latex(wide_identity())]) == {}
+
+
+def test_putting_the_named_parts_back_gives_the_formula() -> None:
+    folded, definitions = fold(wide_identity())
+    for symbol, value in reversed(definitions):
+        folded = Identity(folded.lhs.xreplace({symbol: value}), folded.rhs.xreplace({symbol: value}))
+    assert folded == wide_identity()
+
+
+def test_a_formula_that_can_be_read_stays_as_it_is() -> None:
+    assert short_formulas(Identity(sympy.Symbol("x"), sympy.Integer(1))) == ["x = 1"]
