@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from math import isqrt
 from typing import Any
 
 import sympy as sp
@@ -504,7 +505,18 @@ def _inverse_function(monomial: sp.Expr) -> tuple[sp.Expr, sp.Rational] | None:
     return None
 
 
+def _has_square_value(p: PolyElement) -> bool:
+    """Whether the value at one integer point is a square, as that of a square must be; far cheaper than factors."""
+    if not p.ring.gens:
+        return True
+    value = p.evaluate(list(zip(p.ring.gens, range(2, 2 + len(p.ring.gens)), strict=True)))
+    parts = int(value.numerator), int(value.denominator)
+    return value >= 0 and all(isqrt(part) ** 2 == part for part in parts)
+
+
 def _exact_square_root(p: PolyElement) -> PolyElement | None:
+    if not _has_square_value(p):
+        return None
     content, factors = p.factor_list()
     if content <= 0 or any(e % 2 for _, e in factors):
         return None
