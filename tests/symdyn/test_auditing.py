@@ -21,9 +21,14 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def single_neuron(tmp_path_factory):
+def warm(tmp_path_factory):
+    return tmp_path_factory.mktemp("warm")
+
+
+@pytest.fixture(scope="module")
+def single_neuron(warm):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYMDYN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("SYMDYN_CACHE", str(warm))
         return audit(topic="single_neuron")
 
 
@@ -53,10 +58,10 @@ def test_the_json_has_the_fields_of_its_status(single_neuron):
             assert data[name], f"{e.id}: no {name}"
 
 
-def test_a_warm_audit_recomputes_nothing(single_neuron, monkeypatch):
-    first = audit(topic="single_neuron")
+def test_a_warm_audit_recomputes_nothing(single_neuron, warm, monkeypatch):
+    monkeypatch.setenv("SYMDYN_CACHE", str(warm))
     monkeypatch.setattr(auditing, "verify_job", lambda *_: pytest.fail("verified again"))
-    assert audit(topic="single_neuron", processes=1) == first
+    assert audit(topic="single_neuron", processes=1) == single_neuron
 
 
 def test_a_broken_cache_is_set_aside(tmp_path):
