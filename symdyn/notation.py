@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.gram import Vector
+from symdyn.calculus.matrix import Expression, matrix
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,14 @@ class Glossary:
     def vector(self, name: str, latex: str, meaning: str) -> Vector:
         """A vector of any dimension d."""
         return self._declare(Vector(name, latex), latex, meaning)  # type: ignore[no-any-return]
+
+    def matrix(
+        self, name: str, rows: Any, cols: Any, latex: str, meaning: str, *, symmetric: bool = False
+    ) -> Expression:
+        """A matrix of symbolic shape rows × cols, a letter of the matrix calculus."""
+        expression = matrix(name, rows, cols, latex, symmetric=symmetric)
+        self._declare(expression.letter, latex, meaning)
+        return expression
 
     def function(self, head: Any, latex: str, meaning: str) -> Any:
         """An unspecified function, such as a potential."""

@@ -167,15 +167,10 @@ class Result:
     @cached_property
     def arguments(self) -> tuple[Term, ...]:
         """The arguments of the compiled function, in order, with their meaning and default."""
-        from symdyn.proof.claim import atoms
-
         if self.value is None:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
         glossary = GLOSSARIES[self.topic]
-        found = atoms(self.value)
-        present = {a for a in found if not isinstance(a, Dot)}
-        for dot in (a for a in found if isinstance(a, Dot)):
-            present |= {dot.left, dot.right}
+        present = _ingredients(self.value)
         terms = [term for term in glossary if term.symbol in present]
         if self.argument_names is not None:
             known = {term.name: term for term in glossary}
@@ -191,9 +186,12 @@ class Result:
     def compiled(self) -> Any:
         """The callable for all backends."""
         from symdyn.compile.function import build
+        from symdyn.compile.words import CompiledWords, ingredients
 
         if self.value is None:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
+        if ingredients(self.value) is not None:
+            return CompiledWords(self.value, self.arguments, self.key)
         return build(self.value, self.arguments, name=self.key, domain=self.requires)
 
     @property
@@ -297,6 +295,21 @@ class PrintedVerdict:
 
 REGISTERED: dict[str, Result] = {}
 PRINTED: dict[str, PrintedForm] = {}
+
+
+def _ingredients(value: Any) -> set[Any]:
+    """The symbols, vectors and matrices that a value is made of."""
+    from symdyn.compile.words import ingredients
+    from symdyn.proof.claim import atoms
+
+    words = ingredients(value)
+    if words is not None:
+        return words
+    found = atoms(value)
+    present = {a for a in found if not isinstance(a, Dot)}
+    for dot in (a for a in found if isinstance(a, Dot)):
+        present |= {dot.left, dot.right}
+    return present
 
 
 def _topic_of(module: str) -> str:

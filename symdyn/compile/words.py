@@ -1,0 +1,154 @@
+"""Compiled words: a value of the matrix calculus as a function of NumPy arrays, torch tensors or exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from symdyn.calculus.matrix import Expression, Letter, evaluate, evaluate_arrays, letters_of, symbols_of
+from symdyn.compile import arrays
+
+
+def ingredients(value: Any) -> set[Any] | None:
+    """The letters and scalar symbols that a value of words is made of, without its sizes; None without words."""
+    parts = value if isinstance(value, tuple) else (value,)
+    parts = tuple(p if isinstance(p, (Expression, sp.Expr)) else None for p in parts)
+    if None in parts or not any(isinstance(p, Expression) or letters_of(p) for p in parts):
+        return None
+    letters = set().union(*(letters_of(p) for p in parts))
+    symbols = set().union(*(symbols_of(p) for p in parts))
+    return letters | {s for s in symbols if not s.is_integer}
+
+
+@dataclass(frozen=True)
+class CompiledWords:
+    """A function of arrays: matrices are the last two axes, letters with one column the last; leading axes broadcast.
+
+    A tensor among the arguments makes it a torch computation, otherwise NumPy. On mpmath (`.mpmath`) arguments are
+    numbers and lists, `digits=` sets the precision, and matrices come back as lists of rows.
+    """
+
+    value: Any
+    arguments: tuple[Any, ...]
+    name: str
+    backend: str = "auto"
+
+    @property
+    def numpy(self) -> CompiledWords:
+        """The same function for NumPy only: tensors are refused."""
+        return replace(self, backend="numpy")
+
+    @property
+    def torch(self) -> CompiledWords:
+        """The same function for torch only: arguments become tensors, float64 unless they say otherwise."""
+        return replace(self, backend="torch")
+
+    @property
+    def mpmath(self) -> CompiledWords:
+        """The same function on exact numbers, to any number of digits."""
+        return replace(self, backend="mpmath")
+
+    def __call__(self, *args: Any, check: bool = True, digits: int = 50, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        if self.backend == "mpmath":
+            return self._each(lambda part: _exact(part, values, digits))
+        tensors = any(arrays.is_tensor(value) for value in values.values())
+        if self.backend == "numpy" and tensors:
+            raise TypeError(f"{self.name} was built for NumPy; convert the tensor with .numpy(force=True)")
+        named = {argument.symbol: values[argument.symbol] for argument in self.arguments}
+        if self.backend == "torch" and not tensors:
+            named = _as_tensors(named)
+        read = arrays.collect(**{_name(key): value for key, value in named.items()})
+        if check and not read.traced:
+            _check_finite(read)
+        named = {key: read[_name(key)] for key in named}
+        return self._each(lambda part: evaluate_arrays(part, _needed(part, named)))
+
+    def _each(self, function: Any) -> Any:
+        if isinstance(self.value, tuple):
+            return tuple(map(function, self.value))
+        return function(self.value)
+
+    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Any, Any]:
+        names = [argument.name for argument in self.arguments]
+        given = dict(zip(names, args, strict=False))
+        unknown = [name for name in kwargs if name not in names]
+        missing = [a.name for a in self.arguments if a.default is None and a.name not in {*given, *kwargs}]
+        twice = sorted(set(given) & set(kwargs))
+        problem = (
+            f"takes {len(names)} arguments"
+            if len(args) > len(names)
+            else f"has no argument {', '.join(unknown)}"
+            if unknown
+            else f"got {', '.join(twice)} twice"
+            if twice
+            else f"needs {', '.join(missing)}"
+            if missing
+            else ""
+        )
+        if problem:
+            raise TypeError(f"{self.name} {problem}. Its arguments:\n{self._listing()}")
+        given.update(kwargs)
+        return {a.symbol: given.get(a.name, a.default) for a in self.arguments}
+
+    def _listing(self) -> str:
+        lines = []
+        for a in self.arguments:
+            shape = _shape(a.symbol) if isinstance(a.symbol, Letter) else "(...)"
+            default = "" if a.default is None else f", default {a.default}"
+            lines.append(f"    {a.name} {shape}{default}: {a.meaning}")
+        return "\n".join(lines)
+
+
+def _name(key: Any) -> str:
+    return str(getattr(key, "name", key))
+
+
+def _shape(letter: Letter) -> str:
+    sizes = [str(size) for size in (letter.rows, letter.cols) if size != 1]
+    return f"({', '.join(['...', *sizes])})"
+
+
+def _needed(part: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The values that occur in a part, or that its sizes are read off."""
+    return dict(values) if isinstance(part, Expression) or letters_of(part) else {}
+
+
+def _as_tensors(values: Mapping[Any, Any]) -> dict[Any, Any]:
+    import torch
+
+    read = arrays.collect(**{_name(key): value for key, value in values.items()})
+    return {key: torch.as_tensor(read[_name(key)]) for key in values}
+
+
+def _check_finite(read: arrays.Collected) -> None:
+    for name, array in read.arrays.items():
+        finite = read.xp.isfinite(array)
+        if not bool(finite.all()):
+            raise ValueError(f"{name} must be finite")
+
+
+def _exact(part: Any, values: Mapping[Any, Any], digits: int) -> Any:
+    value = evaluate(part, {key: _rational(v) for key, v in values.items()})
+    if not isinstance(value, sp.MatrixBase):
+        return _number(value, digits)
+    rows = [[_number(entry, digits) for entry in row] for row in value.tolist()]
+    if value.shape == (1, 1):
+        return rows[0][0]
+    return [row[0] for row in rows] if value.shape[1] == 1 else rows
+
+
+def _rational(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        return [_rational(v) for v in listed] if isinstance(listed, (list, tuple)) else _rational(listed)
+    return sp.Rational(value) if isinstance(value, (int, float)) else sp.sympify(value)
+
+
+def _number(value: Any, digits: int) -> mpmath.mpf:
+    with mpmath.workdps(digits + 5):
+        return mpmath.mpf(str(sp.N(value, digits + 5)))
