@@ -18,7 +18,8 @@ UNICODE = {
     "−": "-", "·": r"\cdot", "×": r"\times", "∈": r"\in", "≫": r"\gg", "≪": r"\ll", "∂": r"\partial",
     "∇": r"\nabla", "∝": r"\propto", "⇔": r"\Leftrightarrow", "⇒": r"\Rightarrow", "≡": r"\equiv",
     "½": r"\tfrac12", "⟂": r"\perp", "⊥": r"\perp",
-    "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "∀": r"\forall", "∃": r"\exists",
+    "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "⊕": r"\oplus", "⊆": r"\subseteq", "⪯": r"\preceq",
+    "∀": r"\forall", "∃": r"\exists",
     "∘": r"\circ", "⊙": r"\odot", "≻": r"\succ", "⪰": r"\succeq", "∩": r"\cap", "∪": r"\cup", "ℓ": r"\ell",
 }  # fmt: skip
 
