@@ -91,6 +91,7 @@ class MatrixIdentity(MatrixStatement):
     """lhs = rhs for all shapes, under the declared rules.
 
     `sizes` lists the shapes at which a false claim is refuted: dictionaries from size symbols to numbers.
+    It compiles to the right-hand side, or to `compiles` where that is the same thing in other letters.
     """
 
     lhs: Any
@@ -98,6 +99,7 @@ class MatrixIdentity(MatrixStatement):
     sizes: tuple[Sizes, ...]
     rules: Rules = field(default=NO_RULES, hash=False)
     name: str = ""
+    compiles: Any = None
 
     def claims(self) -> list[Any]:
         return [WordZero(self.lhs - self.rhs, self.rules, self.sizes, "difference of the two sides")]
@@ -110,7 +112,7 @@ class MatrixIdentity(MatrixStatement):
 
     @property
     def value(self) -> Any:
-        return self.rhs
+        return self.rhs if self.compiles is None else self.compiles
 
     def latex(self) -> str:
         middle = f"{self.name} = " if self.name else ""

@@ -29,3 +29,7 @@ delta = words.scalar("delta", r"\delta", "the conserved balance of a neuron, or 
 
 SIZES = ({h: 2, d: 3, c: 2, n: 4}, {h: 3, d: 2, c: 1, n: 3}, {h: 1, d: 2, c: 3, n: 2})
 """Shapes at which false claims are refuted."""
+
+a = words.matrix("a", c, 1, "a_k", "read-out weights of one hidden neuron")
+w = words.matrix("w", d, 1, "w_k", "input weights of one hidden neuron")
+beta_k = words.matrix("beta_k", d, c, r"\beta_k", "function of one hidden neuron, w_k a_kᵀ")

@@ -21,9 +21,11 @@ from symdyn.calculus.matrix.words import (
     Basis,
     Factor,
     Index,
+    Kron,
     Scalar,
     ScalarWord,
     TraceWord,
+    Vec,
     Word,
     count_basis,
     replace_factors,
@@ -175,12 +177,30 @@ def _count(base: Scalar, exponent: Scalar, k: Index) -> float:
 
 
 def _close_word(k: Index, monomial: Scalar, word: Word) -> tuple[Scalar, Word] | None:
-    """Σ_k A e_k e_kᵀ B = A B."""
+    """Σ_k A e_k e_kᵀ B = A B, also within a Kronecker product or a vectorisation."""
+    closed = _without_pair(k, word)
+    if closed is None:
+        return None
+    scalar, closed = normal(closed)
+    return monomial * scalar, closed
+
+
+def _without_pair(k: Index, word: Word) -> Word | None:
+    """The word without the neighbours e_k e_kᵀ, None where they do not occur."""
     pair = (Basis(k), Basis(k, True))
-    for i in range(len(word.factors) - 1):
+    for i, factor in enumerate(word.factors):
+        found: tuple[Factor, ...] | None = None
         if word.factors[i : i + 2] == pair:
-            scalar, closed = normal(Word(word.factors[:i] + word.factors[i + 2 :], word.rows, word.cols))
-            return monomial * scalar, closed
+            return Word(word.factors[:i] + word.factors[i + 2 :], word.rows, word.cols)
+        if isinstance(factor, Kron):
+            left, right = _without_pair(k, factor.left), _without_pair(k, factor.right)
+            if left is not None or right is not None:
+                found = (Kron(left or factor.left, right or factor.right),)
+        elif isinstance(factor, Vec):
+            inner = _without_pair(k, factor.word)
+            found = None if inner is None else (Vec(inner, factor.transposed),)
+        if found is not None:
+            return Word(word.factors[:i] + found + word.factors[i + 1 :], word.rows, word.cols)
     return None
 
 

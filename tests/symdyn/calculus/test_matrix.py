@@ -202,6 +202,8 @@ def test_neuron_sums_are_loops(sizes):
 def test_sums_contract_where_an_index_occurs_twice():
     e, f = basis(k), basis(j)
     assert sum_over(k, e @ e.T) == eye(n)
+    assert sum_over(k, kron(S @ e @ e.T, R)) == kron(S, R)
+    assert sum_over(k, vec(S @ e @ e.T @ R)) == vec(S @ R)
     assert sum_over(k, (e.T @ u).scalar() * e) == u
     assert sum_over(k, (S @ e) @ (e.T @ R)) == S @ R
     assert sum_over(k, entry(S, k, k)) == trace(S)

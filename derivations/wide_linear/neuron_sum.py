@@ -1,0 +1,126 @@
+r"""The preconditioner as a sum over hidden neurons, each known from its function and its balance.
+
+The neuron with weights w_k and a_k contributes β_k = w_k a_kᵀ and keeps δ_k = η_w‖a_k‖² - η_a‖w_k‖². The terms of δ_k
+have the difference δ_k and the product η_a η_w‖β_k‖², so they are (κ_k ± δ_k)/2 with κ_k² = δ_k² + 4 η_a η_w‖β_k‖²,
+and the projectors on a_k and w_k are those on the rows and columns of β_k. Summed over the neurons this gives AᵀA and
+WᵀW, and with them M (kunin2024, Sec. 4, Theorem 2 and App. B.1.3).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.wide_linear.network import M, balance
+from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
+from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, sum_over, trace
+from symdyn.matrix_statement import MatrixIdentity
+from symdyn.result import result
+from symdyn.statement import Existence
+
+RATES = Rules(positive(eta_a, eta_w))
+
+
+def square(x):
+    """The squared norm of a column, as a scalar."""
+    return (x.T @ x).scalar()
+
+
+def shares(function, balance_of_neuron):
+    """(κ + δ)/2 and (κ - δ)/2 of a neuron, which are η_w‖a_k‖² and η_a‖w_k‖²."""
+    kappa = sp.sqrt(balance_of_neuron**2 + 4 * eta_a * eta_w * trace(function.T @ function))
+    return (kappa + balance_of_neuron) / 2, (kappa - balance_of_neuron) / 2
+
+
+def neuron_part(function, balance_of_neuron):
+    """M_k as a function of β_k and δ_k."""
+    readout, input_ = shares(function, balance_of_neuron)
+    norm2 = trace(function.T @ function)
+    return kron_sum(readout / norm2 * function.T @ function, input_ / norm2 * function @ function.T)
+
+
+function = w @ a.T
+balance_of_one = eta_w * square(a) - eta_a * square(w)
+
+
+@result(ledger=("kunin2024.thm2-gram",))
+def gram_of_a_neuron():
+    """The Gram matrices and the norm of the function of one neuron."""
+    return Existence(
+        r"$\beta_k^\top\beta_k=\|w_k\|^2a_ka_k^\top$, $\beta_k\beta_k^\top=\|a_k\|^2w_kw_k^\top$, "
+        r"$\|\beta_k\|_F^2=\|a_k\|^2\|w_k\|^2$",
+        (
+            MatrixIdentity(function.T @ function, square(w) * a @ a.T, SIZES, name=r"\beta_k^\top\beta_k"),
+            MatrixIdentity(function @ function.T, square(a) * w @ w.T, SIZES, name=r"\beta_k\beta_k^\top"),
+            MatrixIdentity(
+                trace(function.T @ function), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"
+            ),
+            MatrixIdentity(
+                trace(function @ function.T), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"
+            ),
+        ),
+    )
+
+
+@result(ledger=("kunin2024.thm2-norms",))
+def norms_of_a_neuron():
+    """The squared norms of the weights of one neuron, from its function and its balance."""
+    readout, input_ = (
+        share / rate for share, rate in zip(shares(beta_k, delta), (eta_w, eta_a), strict=True)
+    )
+    of_weights = [
+        share / rate for share, rate in zip(shares(function, balance_of_one), (eta_w, eta_a), strict=True)
+    ]
+    return Existence(
+        r"$\|a_k\|^2=(\kappa_k+\delta_k)/(2\eta_w)$ and $\|w_k\|^2=(\kappa_k-\delta_k)/(2\eta_a)$",
+        (
+            MatrixIdentity(square(a), of_weights[0], SIZES, RATES, name=r"\|a_k\|^2"),
+            MatrixIdentity(square(w), of_weights[1], SIZES, RATES, name=r"\|w_k\|^2"),
+        ),
+        compiles=(readout, input_),
+    )
+
+
+@result(ledger=("kunin2024.thm2-outer-products",), uses=("wide_linear.norms_of_a_neuron",))
+def outer_products_of_a_neuron():
+    """The outer products of the weights of one neuron, from its function and its balance."""
+
+    def products(of, balance_of_neuron):
+        readout, input_ = shares(of, balance_of_neuron)
+        norm2 = trace(of.T @ of)
+        return readout / (eta_w * norm2) * of.T @ of, input_ / (eta_a * norm2) * of @ of.T
+
+    found = products(function, balance_of_one)
+    return Existence(
+        r"$a_ka_k^\top$ and $w_kw_k^\top$ are known from $\beta_k\ne0$ and $\delta_k$",
+        (
+            MatrixIdentity(a @ a.T, found[0], SIZES, RATES, name=r"a_ka_k^\top"),
+            MatrixIdentity(w @ w.T, found[1], SIZES, RATES, name=r"w_kw_k^\top"),
+        ),
+        compiles=products(beta_k, delta),
+    )
+
+
+@result(ledger=("kunin2024.thm2-M-neuron-sum",), uses=("wide_linear.gram_of_a_neuron",))
+def part_of_a_neuron():
+    """The part of the preconditioner that one neuron contributes, M_k = η_w a_k a_kᵀ ⊕ η_a w_k w_kᵀ."""
+    of_weights = neuron_part(function, balance_of_one)
+    return Existence(
+        r"$M_k=\eta_wa_ka_k^\top\oplus\eta_aw_kw_k^\top$ is known from $\beta_k\ne0$ and $\delta_k$",
+        (MatrixIdentity(kron_sum(eta_w * a @ a.T, eta_a * w @ w.T), of_weights, SIZES, RATES, name="M_k"),),
+        compiles=neuron_part(beta_k, delta),
+        formula=f"M_k = {neuron_part(beta_k, delta).latex()}",
+    )
+
+
+@result(ledger=("kunin2024.thm2-M-neuron-sum",), uses=("wide_linear.part_of_a_neuron",))
+def neuron_decomposition():
+    """The preconditioner is the sum of the parts of the neurons, where none of them has a vanishing function.
+
+    The balance of neuron k is the diagonal entry Δ_kk.
+    """
+    of_neuron = W.T @ basis(k) @ basis(k).T @ A
+    parts = sum_over(k, neuron_part(of_neuron, entry(balance, k, k)))
+    return Existence(
+        r"$M=\sum_kM_k$ where $\beta_k\ne0$ for all $k$, with $\delta_k=\Delta_{kk}$",
+        (MatrixIdentity(M, parts, SIZES, RATES, name="M"),),
+    )
