@@ -1,6 +1,8 @@
 """The potential whose mirror flow, in warped time, is the dynamics of β.
 
-M⁻¹ is not the Hessian of anything, but g M⁻¹ with g = √(κ + δ) is: it is the Hessian of
+g M⁻¹ with g = √(κ + δ) is the Hessian of a function q(‖β‖) of the length if q′ = 2n/√(κ + δ) and q″ = √(κ +
+δ)/κ, n = ‖β‖. Both are the derivatives of q = (κ - 2δ)√(κ + δ)/3. It is convex with its least value at β = 0;
+with that subtracted
 
     Φ_δ(β) = (κ - 2δ)√(κ + δ)/3 + max(0, sgn(δ) √2|δ|^{3/2}/3),    κ = √(δ² + 4‖β‖²),
 
@@ -11,44 +13,147 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus, radial_potential
+from derivations.single_neuron.preconditioning import directed, invertible
+from derivations.single_neuron.quantities import (
+    kappa,
+    kappa_minus,
+    kappa_plus,
+    potential_slope,
+    radial_potential,
+)
 from derivations.single_neuron.regimes import unit_rates, x_beta
-from derivations.single_neuron.symbols import beta, delta
-from symdyn.calculus.gram import Combination, gradient
+from derivations.single_neuron.symbols import beta, delta, n
+from derivations.single_neuron.warp_equation import g, inverse, k, minus, plus
+from symdyn.calculus.gram import gradient
 from symdyn.calculus.isotropic import Isotropic, hessian
+from symdyn.compile.named import unfold
+from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Definition, Identity
+from symdyn.statement import Existence, Identity, Inequality, typeset
 
-k = kappa(delta, x_beta)
-plus, minus = kappa_plus(delta, x_beta), kappa_minus(delta, x_beta)
-Phi = radial_potential(delta, x_beta)
-g = sp.sqrt(plus)
-inverse = Isotropic(2 / plus, -minus / (plus * k), x_beta, beta)
+cells = tuple(
+    Cell(f"n > 0, {words}", {n: 1, **signs}, where)
+    for words, signs, where in (
+        ("δ > 0", {delta: 1}, {}),
+        ("δ = 0", {}, {delta: 0}),
+        ("δ < 0", {delta: -1}, {}),
+    )
+)
+lengths = Domain((delta, n), cells=cells, words="n = ‖β‖ > 0")
 
-
-@result(ledger=("kunin2024.phi-delta-potential",), domain=unit_rates, arguments=("beta", "delta"))
-def potential():
-    """The potential of the time-warped mirror flow."""
-    return Identity(hessian(Phi, x_beta, beta), g * inverse, name=r"\nabla^2\Phi_\delta", compiles=Phi)
-
-
-@result(domain=unit_rates, arguments=("beta", "delta"))
-def grad_potential():
-    """The gradient of the potential."""
-    slope = 2 / sp.sqrt(plus) * beta
-    return Identity(gradient(Phi, beta), Combination(slope.terms), name=r"\nabla\Phi_\delta")
+k_n, plus_n, minus_n = (quantity(delta, n**2) for quantity in (kappa, kappa_plus, kappa_minus))
+q = (k_n - 2 * delta) * sp.sqrt(plus_n) / 3
+slope = 2 * n / sp.sqrt(plus_n)
+curvature = sp.sqrt(plus_n) / k_n
 
 
-@result(ledger=("kunin2024.gM-inverse",), domain=unit_rates, arguments=("beta", "delta"))
-def hess_potential():
-    """The Hessian of the potential, equal to g M⁻¹."""
-    h = -minus / (sp.sqrt(plus) * k)
-    return Identity(
-        hessian(Phi, x_beta, beta), Isotropic(2 / sp.sqrt(plus), h, x_beta, beta), name=r"g_\delta M^{-1}"
+@result(ledger=("kunin2024.q-derivative-conditions",), domain=lengths, uses=("single_neuron.radial_hessian",))
+def derivative_conditions():
+    """What g M⁻¹ demands of a potential q(‖β‖): its first and second derivative, which are compatible."""
+    along_identity, along_beta = 2 / sp.sqrt(plus_n), minus_n / (sp.sqrt(plus_n) * n**2 * k_n)
+    return Existence(
+        r"$\nabla^2q(\|\beta\|)=g_\delta M^{-1}$ for $q'=2n/\sqrt{\kappa+\delta}$, $q''=\sqrt{\kappa+\delta}/\kappa$",
+        (
+            Identity(slope / n, along_identity),
+            Identity(slope / n**3 - curvature / n**2, along_beta),
+            Identity(2 / sp.sqrt(plus_n) - minus_n / (sp.sqrt(plus_n) * k_n), curvature, name="q''"),
+            Identity(sp.diff(slope, n), curvature),
+        ),
     )
 
 
-@result(ledger=("kunin2024.g-solution",), domain=unit_rates, arguments=("beta", "delta"))
-def time_warp():
-    """The warp of time."""
-    return Definition(sp.Symbol("g"), g)
+@result(
+    ledger=("kunin2024.q-two-layer",),
+    domain=lengths,
+    arguments=("n", "delta"),
+    uses=("single_neuron.derivative_conditions",),
+)
+def radial_solution():
+    """The function of the length that satisfies both conditions."""
+
+    def facts(solution):
+        return (Identity(sp.diff(solution, n), slope), Identity(sp.diff(solution, n, 2), curvature))
+
+    words = r"$q$ has the derivatives $2n/\sqrt{\kappa+\delta}$ and $\sqrt{\kappa+\delta}/\kappa$"
+    return Existence.of(q, facts, words, formula=f"q = {typeset(q)}")
+
+
+@result(ledger=("kunin2024.q-convex-minimum",), domain=lengths, uses=("single_neuron.radial_solution",))
+def convex_with_minimum_at_zero():
+    """q is convex with its minimum at zero: q″ > 0 off zero, and q′ is odd and has the sign of its argument.
+
+    For δ < 0 it has a kink at zero, where q′ jumps upwards from -√(2|δ|) to √(2|δ|).
+    """
+    return Existence(
+        r"$q''>0$ for $n\\\ne0$, $q'>0$ for $n>0$ and $q$ is even",
+        (
+            Inequality(curvature, ">"),
+            Inequality(slope, ">"),
+            Identity(slope.subs(n, -n), -slope),
+        ),
+    )
+
+
+@result(ledger=("kunin2024.c-delta",), domain=Domain((delta,), cells=cells), arguments=("delta",))
+def least_value():
+    """The constant that makes the potential vanish at β = 0, c_δ = -q(0)."""
+    size = sp.sqrt(2) * sp.Abs(delta) ** sp.Rational(3, 2) / 3
+    return Identity(-q.subs(n, 0), sp.Max(0, sp.sign(delta) * size), name=r"c_\delta")
+
+
+Phi = radial_potential(delta, x_beta)
+
+
+@result(
+    ledger=("kunin2024.phi-delta-potential",),
+    domain=unit_rates,
+    arguments=("beta", "delta"),
+    uses=("single_neuron.least_value", "single_neuron.stable_forms"),
+)
+def potential():
+    """The potential of the time-warped mirror flow."""
+    printed = (k - 2 * delta) * sp.sqrt(plus) / 3 + least_value.value
+
+    def facts(value):
+        written = unfold(value)
+        return (
+            Identity(value, printed),
+            Identity(hessian(written, x_beta, beta), g * inverse),
+            Identity(written.subs(x_beta, 0), 0 * delta),
+            Inequality(sp.diff(written, x_beta), ">"),
+        )
+
+    return Existence.of(
+        Phi,
+        facts,
+        r"$\nabla^2\Phi_\delta=g_\delta M^{-1}$, $\Phi_\delta(0)=0$, and $\Phi_\delta$ increases with $\|\beta\|$",
+        formula=rf"\Phi_\delta(\beta) = {typeset(printed)}",
+    )
+
+
+@result(
+    domain=unit_rates, arguments=("beta", "delta"), requires=(directed,), uses=("single_neuron.potential",)
+)
+def grad_potential():
+    """The gradient of the potential, of length √(κ - δ)."""
+    return Identity(
+        gradient(unfold(Phi), beta), potential_slope(delta, x_beta) * beta, name=r"\nabla\Phi_\delta"
+    )
+
+
+@result(
+    ledger=("kunin2024.gM-inverse",),
+    domain=unit_rates,
+    arguments=("beta", "delta"),
+    requires=(invertible,),
+    uses=("single_neuron.potential",),
+)
+def hess_potential():
+    """The Hessian of the potential, equal to g M⁻¹."""
+
+    def facts(value):
+        return (Identity(g * inverse, value), Identity(hessian(unfold(Phi), x_beta, beta), value))
+
+    value = Isotropic(2 / sp.sqrt(plus), -minus / (sp.sqrt(plus) * k), x_beta, beta)
+    words = r"$g_\delta M^{-1}$ is the Hessian of $\Phi_\delta$"
+    return Existence.of(value, facts, words, formula=rf"g_\delta M^{{-1}} = {typeset(value)}")

@@ -102,6 +102,7 @@ def input_weights_square():
     domain=weights,
     arguments=in_function_space,
     requires=(*positive_rates, directed),
+    uses=("single_neuron.stable_forms",),
 )
 def preconditioner():
     """The preconditioner M as a function of β and δ."""
@@ -133,6 +134,7 @@ def positive_definite():
     domain=function_space,
     arguments=in_function_space,
     requires=(*positive_rates, invertible),
+    uses=("single_neuron.stable_forms",),
 )
 def inverse_preconditioner():
     """The inverse of the preconditioner."""

@@ -69,3 +69,15 @@ def _slope_in_balance(d, x):
     """∂Φ/∂δ = (√(2 max(δ, 0)) - √(κ + δ))/2."""
     upper = sqrt(2) * sqrt((abs(d) + d) / 2)
     return (upper - sqrt(kappa_plus(d, x))) / 2
+
+
+potential_slope = NamedQuantity(
+    "potential_slope",
+    r"\frac{2}{\sqrt{\kappa + #1}}",
+    (_d, _x),
+    2 / _s,
+    cells=((_d > 0, 2 / _s), (_d <= 0, sqrt(kappa_minus(_d, _x)) / sqrt(_x))),
+    module=__name__,
+    domain=_x > 0,
+)
+"""∇Φ_δ(β) = slope(δ, ‖β‖²) β; for δ ≤ 0 the second form lets the unit vector β/‖β‖ be taken out."""

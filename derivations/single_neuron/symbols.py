@@ -94,3 +94,16 @@ Q = words.scalar("Q", "Q", "the product ω E, which obeys a linear equation")
 any_vector = words.vector("any_vector", "z", "any vector")
 fixed = words.vector("fixed", "u", "a fixed direction")
 d = words.scalar("d", "d", "dimension of the inputs")
+
+u0 = words.vector("u0", "u_0", "the part of w_0 in the row space of the data")
+u_end = words.vector("u_end", r"u_\infty", "the part of w in the row space of the data, in the end")
+n0 = words.vector("n0", "n_0", "the part of w_0 in the null space of the data, which stays")
+w_end = words.vector("w_end", r"w_\infty", "input weights in the end")
+kappa0 = words.scalar("kappa0", r"\kappa_0", "η_w a² + η_a‖w‖² at time zero")
+kappa_end = words.scalar("kappaend", r"\kappa_\infty", "η_w a² + η_a‖w‖² in the end")
+beta_plus = words.vector("beta_plus", r"\beta_+", "the interpolator of least norm, X^+ y")
+delta_row = words.scalar(
+    "deltarow", r"\delta'", "the balance δ + η_a‖n_0‖² that the row space of the data sees"
+)
+k = words.scalar("k", "k", "minus two thirds of zᵀv, the tilt of the objective along the null space")
+tilt = words.vector("tilt", "z", "the linear term of the objective of Azulay et al.")
