@@ -177,7 +177,7 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
         grades.append(found.under.grade if found.under else found.stated.grade)
         extra |= _of_printed_form(key, found, results, failures)
     if study:
-        status, grade, more = _of_study(e.id)
+        status, grade, more = _of_study(e.id, failures)
         statuses.append(status)
         grades.append(grade)
         extra |= more
@@ -198,6 +198,8 @@ def _survivors(verdict: Verdict) -> str:
 def _of_printed_form(
     key: str, found: PrintedVerdict, results: list[str], failures: list[str]
 ) -> dict[str, str]:
+    from symdyn.render.latex import statement_latex
+
     form = _printed(key)
     if found.status == "open":
         undecided = found.stated if found.stated.holds is None else found.under
@@ -215,12 +217,20 @@ def _of_printed_form(
     if found.status == "conditional":
         return extra | {"hypothesis": form.hypothesis}
     corrected = "; ".join(load(r).latex() for r in results if form.ledger_id in load(r).ledger)
-    return extra | {"printed": form.statement.latex(), "corrected": corrected, "severity": form.severity}
+    return extra | {
+        "printed": statement_latex(form.statement),
+        "corrected": corrected,
+        "severity": form.severity,
+    }
 
 
-def _of_study(key: str) -> tuple[str, str, dict[str, Any]]:
+def _of_study(key: str, failures: list[str]) -> tuple[str, str, dict[str, Any]]:
     """Status, grade and remarks from the stored measurement of a study, its claims computed anew."""
-    found = verify_study(key)
+    try:
+        found = verify_study(key)
+    except RuntimeError as error:
+        failures.append(f"{key}: {error}")
+        return "open", "", {}
     extra: dict[str, Any] = {"stale": bool(found["stale"])}
     if found["status"] in ("conditional", "erratum"):
         extra |= {"counterexample": found["evidence"], "hypothesis": found.get("hypothesis", "")}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -12,6 +14,8 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+LOG = logging.getLogger("symdyn")
 
 NOT_RUN_BY_A_CHECK = ("render", "compile", "cli.py", "__main__.py", "auditing.py", "citation.py")
 
@@ -62,7 +66,6 @@ class Cache:
         self.stamp = package_digest(package)
         self.file = folder() / f"{package}.json"
         self.entries: dict[str, Any] = {}
-        self.notice = ""
         self._read()
 
     def _read(self) -> None:
@@ -74,9 +77,10 @@ class Cache:
             return
         except (ValueError, KeyError, TypeError):
             aside = self.file.with_suffix(".broken")
-            os.replace(self.file, aside)
-            self.notice = (
-                f"the cache {self.file} was not readable; it is now {aside.name}, and everything is redone"
+            with contextlib.suppress(OSError):
+                os.replace(self.file, aside)
+            LOG.warning(
+                "the cache %s was broken; it is now %s, and everything is redone", self.file, aside.name
             )
 
     def write(self) -> None:
@@ -90,4 +94,4 @@ class Cache:
                 draft.write(data)
             os.replace(draft.name, self.file)
         except OSError as error:
-            self.notice = f"verdicts could not be cached in {self.file.parent}: {error.strerror}"
+            LOG.warning("verdicts could not be cached in %s: %s", self.file.parent, error.strerror)

@@ -28,7 +28,24 @@ def as_scalar(value: object) -> Scalar | None:
 
 
 class Printer(LatexPrinter):
-    """LaTeX in which a power of vᵀv is a power of the norm: (vᵀv)^(1/2) is ‖v‖."""
+    """LaTeX in the order in which one writes: η_w a² - η_a‖w‖², with (vᵀv)^(1/2) as ‖v‖.
+
+    Learning rates come first in a product, then scalars, inner products and norms; a sum starts with a term
+    that has no minus sign, if there is one.
+    """
+
+    def _print_Mul(self, expr: Scalar) -> str:
+        factors = sorted(expr.as_ordered_factors(), key=_place)
+        order, self._settings["order"] = self._settings["order"], "none"
+        try:
+            return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
+        finally:
+            self._settings["order"] = order
+
+    def _as_ordered_terms(self, expr: Scalar, order: str | None = None) -> list[Scalar]:
+        terms = super()._as_ordered_terms(expr, order="lex")
+        first = next((i for i, term in enumerate(terms) if not term.could_extract_minus_sign()), 0)
+        return [terms[first], *terms[:first], *terms[first + 1 :]]
 
     def _print_Pow(self, expr: Scalar) -> str:
         base, power = expr.base, 2 * expr.exp
@@ -43,6 +60,18 @@ class Printer(LatexPrinter):
         if self._needs_mul_brackets(coefficient, first=True):
             return rf"\left({text}\right)"
         return text
+
+
+def _place(factor: Scalar) -> int:
+    """Where a factor stands in a product: numbers, rates, scalars, inner products, norms, functions, sums."""
+    base = factor.base if factor.is_Pow else factor
+    if factor.is_number:
+        return 0
+    if isinstance(base, InnerProductSymbol):
+        return 4 if base.left == base.right else 3
+    if base.is_Symbol:
+        return 1 if base.name.startswith("eta") else 2
+    return 5 if base.is_Function else 6
 
 
 def _norm_latex(vector: Vector, power: Scalar) -> str:

@@ -64,21 +64,30 @@ def test_a_warm_audit_recomputes_nothing(single_neuron, warm, monkeypatch):
     assert audit(topic="single_neuron", processes=1) == single_neuron
 
 
-def test_a_broken_cache_is_set_aside(tmp_path):
+def test_a_broken_cache_is_set_aside(tmp_path, caplog):
     folder = tmp_path / "cache"
     folder.mkdir()
     (folder / "derivations.single_neuron.json").write_text("{ not json")
-    cache = auditing.Cache("derivations.single_neuron")
-    assert "redone" in cache.notice
+    auditing.Cache("derivations.single_neuron")
+    assert "redone" in caplog.text
     assert (folder / "derivations.single_neuron.broken").read_text() == "{ not json"
 
 
-def test_an_unwritable_cache_costs_nothing_but_a_notice(tmp_path, monkeypatch):
+def test_an_unwritable_cache_costs_nothing_but_a_notice(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path / "file" / "below"))
     (tmp_path / "file").write_text("")
-    cache = auditing.Cache("derivations.single_neuron")
-    cache.write()
-    assert "could not be cached" in cache.notice
+    auditing.Cache("derivations.single_neuron").write()
+    assert "could not be cached" in caplog.text
+
+
+def test_broken_evidence_is_a_failure_of_its_entry_alone(monkeypatch):
+    def broken(key):
+        raise RuntimeError(f"the evidence file of {key} is broken")
+
+    monkeypatch.setattr(auditing, "verify_study", broken)
+    found = auditing._audit_entry(ledger("kunin2024")["kunin2024.fig-basins"], [], {})
+    assert found.status == "open"
+    assert "is broken" in found.failures[0]
 
 
 def test_topics_without_results_are_open_and_no_failure():
