@@ -33,3 +33,21 @@ SIZES = ({h: 2, d: 3, c: 2, n: 4}, {h: 3, d: 2, c: 1, n: 3}, {h: 1, d: 2, c: 3, 
 a = words.matrix("a", c, 1, "a_k", "read-out weights of one hidden neuron")
 w = words.matrix("w", d, 1, "w_k", "input weights of one hidden neuron")
 beta_k = words.matrix("beta_k", d, c, r"\beta_k", "function of one hidden neuron, w_k a_kᵀ")
+
+beta = words.vector("beta", r"\beta", "the function of a network with one hidden neuron, as a vector")
+r = words.vector("r", "r", "gradient of the loss in β, as a vector")
+out = words.vector("out", "a", "read-out weights of one hidden neuron, a vector with c entries")
+into = words.vector("into", "w", "input weights of one hidden neuron, a vector with d entries")
+turned = words.vector("turned", r"v^\perp", "a vector turned by a right angle, where there is room for it")
+t = words.scalar("t", "t", "time, or the parameter of a path")
+
+readout = words.matrix("readout", h, 1, "a", "read-out weights of a network with one output")
+target = words.matrix("target", d, 1, r"\beta_*", "the least-squares solution for one output")
+mu = words.matrix("mu", h, 1, r"\mu", "signed norms a_k‖w_k‖ of the neurons")
+phi = words.matrix("phi", h, 1, r"\phi", "cosines of the angles between w_k and β_*")
+Delta = words.matrix(
+    "Delta", h, h, r"\Delta", "the conserved balance of all pairs of neurons", symmetric=True
+)
+s = words.scalar("s", "s", "norm ‖β_*‖")
+x = words.vector("x", "x", "any vector")
+y = words.vector("y", "y", "what a matrix makes of the vector x")

@@ -1,0 +1,126 @@
+r"""One hidden neuron: the preconditioner with one output, with one input, and its limits.
+
+Theorem 2 with h = 1 has one term. With c = 1 the projector on the rows is 1 and M = (κ + δ)/2 I + (κ - δ)/2 β̂β̂ᵀ acts
+on inputs; with d = 1 that on the columns is 1 and M = (κ + δ)/2 β̂ᵀβ̂ + (κ - δ)/2 I acts on outputs. So the sign of δ for
+which M becomes a multiple of the identity is opposite in the two, and with c = d = 1 there is no wrong sign
+(kunin2024, App. B.1.4).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
+from derivations.wide_linear.neuron_sum import RATES, neuron_part, shares, square
+from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
+from symdyn.calculus.gram import norm2
+from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.matrix import eye, kron_sum, matrix
+from symdyn.domain import Cell, Domain
+from symdyn.matrix_statement import MatrixIdentity
+from symdyn.result import result
+from symdyn.statement import Asymptotic, Existence, Identity, Inequality
+
+x = norm2(beta)
+x_rates = eta_a * eta_w * x
+k, plus, minus = (quantity(delta, x_rates) for quantity in (kappa, kappa_plus, kappa_minus))
+one_output = Isotropic(plus / 2, minus / 2, x, beta)
+"""M for h = c = 1, on inputs."""
+one_input = Isotropic(minus / 2, plus / 2, x, beta)
+"""M for h = d = 1, on outputs; β is the column βᵀ."""
+
+any_balance = Domain(
+    (delta, eta_a, eta_w), (beta,), (Cell("positive rates", {eta_a: 1, eta_w: 1, x: 1}),), words="β ≠ 0"
+)
+
+
+def special(rows, cols, found):
+    """The facts that M of one neuron with a scalar on one side is what `found` says of β, δ, and the shares."""
+    readout, input_ = matrix("A", 1, cols), matrix("W", 1, rows)
+    of_weights = input_.T @ readout
+    balance = eta_w * (readout @ readout.T).scalar() - eta_a * (input_ @ input_.T).scalar()
+    by_layers = kron_sum(eta_w * readout.T @ readout, eta_a * input_.T @ input_)
+    return (
+        MatrixIdentity(neuron_part(of_weights, balance), found(of_weights, balance), SIZES, RATES),
+        MatrixIdentity(by_layers, found(of_weights, balance), SIZES, RATES, name="M"),
+    )
+
+
+@result(ledger=("kunin2024.h1-M-c1",), uses=("wide_linear.part_of_a_neuron",))
+def one_output_preconditioner():
+    """With one hidden neuron and one output, M is a multiple of the identity plus a projector on β."""
+
+    def found(function, balance):
+        readout, input_ = shares(function, balance)
+        return readout * eye(d) + input_ / square(function) * function @ function.T
+
+    return Existence(
+        r"for h = c = 1, $M=\frac{\kappa+\delta}2I_d+\frac{\kappa-\delta}2\frac{\beta\beta^\top}{\|\beta\|^2}$",
+        special(d, 1, found),
+        compiles=one_output,
+    )
+
+
+@result(ledger=("kunin2024.h1-M-d1",), uses=("wide_linear.part_of_a_neuron",))
+def one_input_preconditioner():
+    """With one hidden neuron and one input, the identity and the projector change places."""
+
+    def found(function, balance):
+        readout, input_ = shares(function, balance)
+        return readout / square(function.T) * function.T @ function + input_ * eye(c)
+
+    return Existence(
+        r"for h = d = 1, $M=\frac{\kappa+\delta}2\frac{\beta^\top\beta}{\|\beta\|^2}+\frac{\kappa-\delta}2I_c$",
+        special(1, c, found),
+        compiles=one_input,
+    )
+
+
+@result(
+    ledger=("kunin2024.h1-limits",),
+    domain=any_balance,
+    uses=("wide_linear.one_output_preconditioner", "wide_linear.one_input_preconditioner"),
+)
+def one_neuron_limits():
+    """For large δ the first form tends to δ times the identity and the second to δ times the projector; and vice versa.
+
+    Of the two weights (κ + δ)/2 and (κ - δ)/2, one is |δ| + O(1/δ) and the other O(1/δ), β and the rates held fixed.
+    """
+    weights, none = (plus / 2, minus / 2), sp.S.Zero
+    return Existence(
+        r"$\delta\to\infty$: $M\to\delta I_d$ for c = 1 and $\delta\hat\beta\hat\beta^\top$ for d = 1; "
+        r"$\delta\to-\infty$: the roles are exchanged",
+        (
+            Identity(one_output, Isotropic(weights[0], weights[1], x, beta), name="M_{c=1}"),
+            Identity(one_input, Isotropic(weights[1], weights[0], x, beta), name="M_{d=1}"),
+            Asymptotic(weights, (delta, none), delta, sp.oo, 1 / delta, sharp=True),
+            Asymptotic(weights, (none, -delta), delta, -sp.oo, 1 / delta, sharp=True),
+        ),
+    )
+
+
+@result(
+    ledger=("kunin2024.h1-scalar",),
+    domain=any_balance,
+    arguments=("beta", "delta", "eta_a", "eta_w"),
+    uses=("wide_linear.one_output_preconditioner", "wide_linear.one_input_preconditioner"),
+)
+def scalar_preconditioner():
+    """With one neuron, one input and one output, M is κ: constant for large |δ|, proportional to |β| in balance."""
+    length = sp.sqrt(x)
+    balanced = any_balance.with_cells(
+        Cell("δ = 0", {eta_a: 1, eta_w: 1, x: 1}, {delta: sp.S.Zero}, "the balanced network")
+    )
+    return Existence(
+        r"$M=\sqrt{\delta^2+4\eta_a\eta_w\|\beta\|^2}$, $|\delta|+O(1/\delta)$ for $\delta\to\pm\infty$, "
+        r"$2\sqrt{\eta_a\eta_w}\|\beta\|$ for $\delta=0$",
+        (
+            Identity(one_output.radial, k, name="M"),
+            Identity(one_input.radial, k, name="M"),
+            Asymptotic(k, delta, delta, sp.oo, 1 / delta, sharp=True),
+            Asymptotic(k, -delta, delta, -sp.oo, 1 / delta, sharp=True),
+            Identity(k, 2 * sp.sqrt(eta_a * eta_w) * length, on=balanced),
+            Inequality(2 * sp.sqrt(eta_a * eta_w) * length, ">", on=balanced),
+        ),
+        compiles=k,
+    )

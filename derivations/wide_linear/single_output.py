@@ -1,0 +1,214 @@
+r"""One output: signed norms and cosines of the neurons, a closed system of 2h variables.
+
+Let c = 1, whitened inputs, n_k = ‖w_k‖, s = ‖β_*‖, and
+
+    μ_k = a_k n_k,    φ_k = w_kᵀβ_*/(n_k s),    Q_kl = w_kᵀw_l/(n_k n_l).
+
+Then β = Σ_k μ_k w_k/n_k has ‖β‖² = μᵀQμ and βᵀβ_* = s φᵀμ, and with κ_k² = Δ_kk² + 4 η_a η_w μ_k² and M_k = 1/n_k²,
+
+    μ̇ = Diag(κ)(s φ - Q μ),        φ̇ = η_w Diag(M) Diag(μ)((s - φᵀμ) 1 + Diag(φ) Q μ - s φ²).
+
+The conserved Δ gives M_k = 2 η_a/(κ_k - Δ_kk) and η_a Q = η_w M μ μᵀ M - M^½ Δ M^½, which closes the system. The paper
+prints both equations as they are for the projections w_kᵀβ_*/n_k = s φ_k in place of the cosines; and what multiplies
+the first bracket is the vector of ones, where it has the identity matrix (kunin2024, App. B.1.1).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.wide_linear.symbols import Delta, W, d, eta_a, eta_w, h, k, mu, n, phi, readout, s, target
+from symdyn.calculus.matrix import (
+    Declaration,
+    Index,
+    Rules,
+    basis,
+    cayley,
+    entry,
+    random_matrix,
+    random_rational,
+    sum_over,
+)
+from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
+from symdyn.result import printed, result
+from symdyn.statement import Existence
+
+ones = sum_over(k, basis(k))
+WIDTHS = ({h: 2, d: 2, n: 2}, {h: 3, d: 2, n: 2}, {h: 1, d: 3, n: 2})
+
+
+def component(x, i):
+    """Entry i of a column, as a scalar."""
+    return (basis(i).T @ x).scalar()
+
+
+def diag(of):
+    """The diagonal matrix with the entries of(i)."""
+    i = Index("#d", h)
+    return sum_over(i, of(i) * basis(i) @ basis(i).T)
+
+
+def column(of):
+    """The column with the entries of(i)."""
+    i = Index("#c", h)
+    return sum_over(i, of(i) * basis(i))
+
+
+def kappa(mu, Delta, i):
+    return sp.sqrt(entry(Delta, i, i) ** 2 + 4 * eta_a * eta_w * component(mu, i) ** 2)
+
+
+def inverse_square(mu, Delta, i):
+    """1/‖w_i‖² as a function of μ and Δ."""
+    return 2 * eta_a / (kappa(mu, Delta, i) - entry(Delta, i, i))
+
+
+def overlaps(mu, Delta):
+    """Q as a function of μ and Δ."""
+    M = diag(lambda i: inverse_square(mu, Delta, i))
+    root = diag(lambda i: sp.sqrt(inverse_square(mu, Delta, i)))
+    return (eta_w * M @ mu @ mu.T @ M - root @ Delta @ root) / eta_a
+
+
+def mu_velocity(mu, phi, Q, Delta, s):
+    return diag(lambda i: kappa(mu, Delta, i)) @ (s * phi - Q @ mu)
+
+
+def phi_velocity(mu, phi, Q, Delta, s):
+    scale = diag(lambda i: inverse_square(mu, Delta, i) * component(mu, i))
+    bracket = (s - (phi.T @ mu).scalar()) * ones + diag(lambda i: component(phi, i)) @ Q @ mu
+    return eta_w * scale @ (bracket - s * column(lambda i: component(phi, i) ** 2))
+
+
+def length(i):
+    return sp.sqrt((basis(i).T @ W @ W.T @ basis(i)).scalar())
+
+
+beta = W.T @ readout
+norm_star = sp.sqrt((target.T @ target).scalar())
+of_weights = (
+    column(lambda i: component(readout, i) * length(i)),
+    column(lambda i: component(W @ target, i) / (length(i) * norm_star)),
+    diag(lambda i: 1 / length(i)) @ W @ W.T @ diag(lambda i: 1 / length(i)),
+    eta_w * readout @ readout.T - eta_a * W @ W.T,
+    norm_star,
+)
+"""μ, φ, Q, Δ and s of given weights."""
+
+flow = {readout: -eta_a * W @ (beta - target), W: -eta_w * readout @ (beta - target).T}
+UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}
+
+
+def _row(generator, size):
+    """A rational row whose length is rational."""
+    return abs(random_rational(generator)) * cayley(generator, size)[0, :]
+
+
+def _lengths(generator, sizes):
+    rows = [_row(generator, sizes[d]) for _ in range(sizes[h])]
+    return {
+        W.letter: sp.Matrix.vstack(*rows),
+        target.letter: _row(generator, sizes[d]).T,
+        readout.letter: random_matrix(generator, readout.letter, sizes),
+    }
+
+
+def _weights(rates):
+    """Weights with rational lengths of w_k and β_*, and rates that are drawn, or given."""
+
+    def sampler(generator, sizes):
+        drawn = {rate: abs(random_rational(generator)) for rate in (eta_a, eta_w)}
+        return _lengths(generator, sizes) | drawn | rates
+
+    letters = (W.letter, target.letter, readout.letter)
+    return Rules(Declaration("weights of rational length", (), letters, sampler, {eta_a: 1, eta_w: 1}))
+
+
+ANY_RATES, UNIT_RATES = _weights({}), _weights(UNIT)
+
+
+def at_unit_rates(x):
+    """x with both rates 1, where the paper sets them so."""
+    return x.map(lambda scalar: scalar.xreplace(UNIT))
+
+
+unit_flow = {letter: at_unit_rates(velocity) for letter, velocity in flow.items()}
+
+
+@result(ledger=("kunin2024.c1-variables",))
+def neuron_variables():
+    """Signed norms, cosines and overlaps of the neurons, and what they say about β = Wᵀa."""
+    m, f, Q, _, norm = of_weights
+    return Existence(
+        r"$\mu_k=a_k\|w_k\|$, $\phi_k=\frac{w_k^\top\beta_*}{\|w_k\|\|\beta_*\|}$, "
+        r"$Q_{kl}=\frac{w_k^\top w_l}{\|w_k\|\|w_l\|}$: "
+        r"$\|\beta\|^2=\mu^\top Q\mu$, $\beta^\top\beta_*=s\,\phi^\top\mu$",
+        (
+            MatrixIdentity((beta.T @ beta).scalar(), (m.T @ Q @ m).scalar(), WIDTHS, ANY_RATES),
+            MatrixIdentity((beta.T @ target).scalar(), norm * (f.T @ m).scalar(), WIDTHS, ANY_RATES),
+        ),
+    )
+
+
+@result(ledger=("kunin2024.c1-mu-ode",))
+def signed_norm_dynamics():
+    """The signed norms of the neurons move like that of a single one, with the part of the others in Qμ."""
+    return Existence(
+        r"$\dot\mu=\mathrm{Diag}(\kappa)(s\phi-Q\mu)$, with $s=\|\beta_*\|$",
+        (MatrixDynamics(of_weights[0], mu_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\mu"),),
+        compiles=mu_velocity(mu, phi, overlaps(mu, Delta), Delta, s),
+    )
+
+
+@result(ledger=("kunin2024.c1-phi-ode",))
+def cosine_dynamics():
+    """The cosines of the neurons; a bracket is a vector, with the vector of ones where the paper has the identity."""
+    return Existence(
+        r"$\dot\phi=\eta_wM\,\mathrm{Diag}(\mu)\left((s-\phi^\top\mu)1_h+\mathrm{Diag}(\phi)Q\mu-s\phi^2\right)$, "
+        r"with $s=\|\beta_*\|$ and $M=2\eta_a(\kappa-\mathrm{Diag}(\Delta))^{-1}$",
+        (MatrixDynamics(of_weights[1], phi_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\phi"),),
+        compiles=phi_velocity(mu, phi, overlaps(mu, Delta), Delta, s),
+    )
+
+
+@result(ledger=("kunin2024.c1-Q-closure",))
+def overlaps_from_norms():
+    """The overlaps of the input weights are known from the signed norms and the conserved balance."""
+    m, _, Q, balance, _ = of_weights
+    return Existence(
+        r"$\eta_aQ=\eta_wM\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$: with the two equations a closed system for $\mu,\phi$",
+        (MatrixIdentity(Q, overlaps(m, balance), WIDTHS, ANY_RATES, name="Q"),),
+        compiles=overlaps(mu, Delta),
+    )
+
+
+@printed(
+    "kunin2024.c1-mu-ode",
+    quote=r"$\dot\mu=\sqrt{\mathrm{Diag}(\Delta)^2+4\mathrm{Diag}(\mu)^2}\,(\phi-Q\mu)$",
+    severity="convention",
+)
+def printed_signed_norm_dynamics():
+    """As printed, for unit rates: right if φ_k were the projection w_kᵀβ_*/‖w_k‖ and not the cosine."""
+    velocity = at_unit_rates(mu_velocity(*of_weights[:-1], sp.S.One))
+    return MatrixDynamics(of_weights[0], velocity, unit_flow, WIDTHS, UNIT_RATES, name=r"\mu")
+
+
+@printed(
+    "kunin2024.c1-phi-ode",
+    quote=r"\big((\|\beta_*\|^2-\phi^\top\mu)I_h+\mathrm{Diag}(\phi)Q\mu-\phi^2\big)",
+    severity="convention",
+)
+def printed_cosine_dynamics():
+    """As printed, for unit rates, with 1 for I_h, a matrix among vectors: right for projections, not for cosines."""
+    m, f, Q, balance, norm = of_weights
+    scale = diag(lambda i: inverse_square(m, balance, i) * component(m, i))
+    first = (norm**2 - (f.T @ m).scalar()) * ones
+    bracket = first + diag(lambda i: component(f, i)) @ Q @ m - column(lambda i: component(f, i) ** 2)
+    return MatrixDynamics(f, at_unit_rates(scale @ bracket), unit_flow, WIDTHS, UNIT_RATES, name=r"\phi")
+
+
+@printed("kunin2024.c1-Q-closure", quote=r"$Q=M\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$")
+def printed_overlaps_from_norms():
+    """As printed, for unit rates."""
+    m, _, Q, balance, _ = (at_unit_rates(x) if hasattr(x, "map") else x for x in of_weights)
+    return MatrixIdentity(Q, at_unit_rates(overlaps(m, balance)), WIDTHS, UNIT_RATES, name="Q")
