@@ -22,6 +22,20 @@ def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     )
 
 
+def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
+    """K = η_a σ(Z)ᵀσ(Z) + η_w (XXᵀ) ∘ (GᵀG) of f(x) = aᵀσ(Wx), with Z = WXᵀ and G_ki = a_k σ′(z_ki).
+
+    σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
+    shape (...). Returns (..., n, n). Source: Kunin et al. 2024, section 5.
+    """
+    hidden = W @ X.T
+    slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
+    features, gates = hidden * slope, a[..., None] * slope
+    return _trail(eta_a) * (features.swapaxes(-1, -2) @ features) + _trail(eta_w) * (X @ X.T) * (
+        gates.swapaxes(-1, -2) @ gates
+    )
+
+
 def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w a² I + η_a wwᵀ) Xᵀ of f(x) = a wᵀx, for a (...), w (..., d), X (n, d); returns (..., n, n).
 

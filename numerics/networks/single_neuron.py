@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from numerics.networks.parameters import floating
+
 
 class SingleNeuron(nn.Module):
     """f(x) = a wᵀx, for one network or for a stack of independent ones.
@@ -20,16 +22,13 @@ class SingleNeuron(nn.Module):
 
     def __init__(self, a0, w0) -> None:
         super().__init__()
-        a = _floating(a0)
-        w = _floating(w0)
+        a, w = floating(a0=a0, w0=w0)
         if w.ndim == 0 or w.shape[:-1] != a.shape:
             raise ValueError(
                 "w0 must have one axis more than a0, the last one of length d: a0 has shape "
                 f"{tuple(a.shape)}, "
                 f"w0 {tuple(w.shape)}"
             )
-        if a.dtype != w.dtype:
-            raise ValueError(f"a0 and w0 must share a dtype: a0 is {a.dtype}, w0 is {w.dtype}")
         self.a = nn.Parameter(a.clone())
         self.w = nn.Parameter(w.clone())
 
@@ -40,9 +39,3 @@ class SingleNeuron(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.a[..., None] * (self.w @ x.mT)
-
-
-def _floating(value) -> torch.Tensor:
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    return torch.as_tensor(value, dtype=torch.float64)

@@ -1,0 +1,76 @@
+"""Checkpoints within a long batch: the state of a run in one file, replaced whole, and how far the run is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+STATE, FRACTION = "state.npz", "fraction"
+
+
+def save_state(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write the arrays to the folder's state file; a kill at any moment leaves the old file or the new one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f".{STATE}.{os.getpid()}"
+    with open(draft, "wb") as file:
+        np.savez(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, folder / STATE)
+
+
+def load_state(folder: Path, identity: str) -> dict[str, np.ndarray] | None:
+    """The arrays of the folder's state file, None if there is none yet.
+
+    Raises ValueError if their entry ``identity`` is not the one asked for: that state belongs to another run.
+    """
+    path = folder / STATE
+    if not path.exists():
+        return None
+    with np.load(path) as stored:
+        state = dict(stored)
+    if str(state["identity"]) != identity:
+        raise ValueError(
+            f"{path} is the state of another run (other networks, data, rates, steps or dtype); results are not "
+            "mixed: choose another folder, or remove this one"
+        )
+    return state
+
+
+def fingerprint(*parts: object) -> str:
+    """One hash of arrays and plain values."""
+    found = hashlib.sha256()
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        found.update(f"{array.dtype} {array.shape} ".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()[:16]
+
+
+class Progress:
+    """Tells how far a run is, through a small file beside its state, at most once a second."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder, self.last = folder, 0.0
+
+    def report(self, fraction: float) -> None:
+        """Set the fraction that is done. Without a folder, nothing happens."""
+        now = time.monotonic()
+        if self.folder is None or now - self.last < 1.0:
+            return
+        self.last = now
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / FRACTION).write_text(f"{fraction:.6f}")
+
+
+def fraction_done(folder: Path) -> float:
+    """What the run that uses the folder last reported, 0 before its first report."""
+    try:
+        return float((folder / FRACTION).read_text())
+    except (FileNotFoundError, ValueError):
+        return 0.0

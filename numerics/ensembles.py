@@ -1,0 +1,314 @@
+"""Many independent two-layer networks trained as one tensor program.
+
+Networks on the same data share the product with it: their first layers stack to one (B h × d)·(d × n) matrix
+product, and so does the way back. Gradients are in closed form. Since σ(z) = σ′(z) z, one vector per neuron
+gives both of them: with r = f(X) − y and ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ xᵢ,
+
+    ∂L/∂w_k = a_k ξ_k,    ∂L/∂a_k = w_kᵀ ξ_k,        L = ½ Σᵢ rᵢ².
+
+On a CPU the stack is cut into chunks that fit the cache, each advanced from checkpoint to checkpoint by one
+thread; on CUDA the whole stack advances by a graph of steps that was captured once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from numerics.checkpoint import Progress, fingerprint, load_state, save_state
+from numerics.observers import Networks, Observer
+
+CHUNK_BYTES = 2**20
+OBSERVED_AT_ONCE = 16
+UNROLLED = 50
+
+
+@dataclass(frozen=True)
+class Training:
+    """What an ensemble did: the checkpoints (T,), one array (B, T) for each observer, and the final networks."""
+
+    steps: np.ndarray
+    measured: dict[str, np.ndarray]
+    networks: Networks
+
+
+def networks(a, W, *, eta_a=1.0, eta_w=1.0, gamma: float = 0.0) -> Networks:
+    """A stack of networks from a (B, h) and W (B, h, d); rates are scalars or (B,).
+
+    Raises ValueError for shapes that do not fit.
+    """
+    a, W = torch.as_tensor(a).detach(), torch.as_tensor(W).detach()
+    if a.ndim != 2 or W.ndim != 3 or W.shape[:2] != a.shape:
+        raise ValueError(f"a must be (B, h) and W (B, h, d): a is {tuple(a.shape)}, W is {tuple(W.shape)}")
+    rates = [_per_network(name, rate, a) for name, rate in (("eta_a", eta_a), ("eta_w", eta_w))]
+    return Networks(a, W, *rates, gamma)
+
+
+def log_checkpoints(last: int, per_decade: int = 1) -> list[int]:
+    """0, 10, 100, … up to ``last``, which is always included; ``per_decade`` of them in each decade."""
+    if last < 1:
+        raise ValueError(f"last must be at least 1, got {last}")
+    count = int(np.floor(per_decade * np.log10(last) + 1e-9))
+    grid = {round(10 ** (place / per_decade)) for place in range(1, count + 1)}
+    return sorted({0, *grid, last})
+
+
+def train(
+    start: Networks,
+    X,
+    y,
+    *,
+    step,
+    checkpoints: Sequence[int],
+    observers: Mapping[str, Observer],
+    dtype: torch.dtype = torch.float64,
+    device: str = "cpu",
+    threads: int | None = None,
+    chunk: int | None = None,
+    compiled: bool = False,
+    resume: Path | None = None,
+) -> Training:
+    """Full-batch gradient descent on L = ½ Σᵢ (f(xᵢ) − yᵢ)² for every network of the stack at once.
+
+    A step moves a by −step η_a ∂L/∂a and W by −step η_w ∂L/∂W; for the mean square loss (1/n) Σᵢ (f(xᵢ) − yᵢ)²
+    with learning rate lr, give step = 2 lr / n. X is (n, d), y (n,), ``step`` a scalar or (B,). ``checkpoints``
+    lists increasing step numbers at which every observer sees the networks, in float64 whatever ``dtype`` they
+    are trained in. With ``resume``, a folder, the state is saved at every checkpoint and a run that was killed
+    goes on from the last one.
+
+    ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks; ``compiled`` fuses the
+    activation with what surrounds it by torch.compile, which needs a compiler and pays on CUDA. Neither changes
+    the numbers beyond rounding. Raises ValueError for what does not fit and for a folder with the state of another
+    run.
+    """
+    X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
+    _check(start, X, y, checkpoints)
+    speed = _per_network("step", step, start.a).double()
+    settings = (np.array(checkpoints), str(dtype), list(observers))
+    identity = fingerprint(start.a, start.W, start.eta_a, start.eta_w, start.gamma, X, y, speed, *settings)
+    threads = threads or torch.get_num_threads()
+    run = _Run(start, X, y, speed, observers, dtype, device, threads, chunk, compiled)
+    state = load_state(resume, identity) if resume is not None else None
+    measured: dict[str, list[np.ndarray]] = {name: [] for name in observers}
+    done = 0
+    if state is not None:
+        done = int(state["done"])
+        measured = {name: list(state[f"measured {name}"]) for name in observers}
+        run.restore(state["a"], state["W"])
+    progress = Progress(resume)
+    with _Workers(run, threads) as workers:
+        for place in range(done, len(checkpoints)):
+            before = checkpoints[place - 1] if place else 0
+            found = workers.advance(before, checkpoints[place], checkpoints[-1], progress)
+            for name in observers:
+                measured[name].append(found[name])
+            if resume is not None:
+                a, W = run.state()
+                columns = {f"measured {name}": np.stack(rows) for name, rows in measured.items()}
+                save_state(
+                    resume, {"identity": np.array(identity), "done": place + 1, "a": a, "W": W, **columns}
+                )
+    a, W = run.state()
+    final = replace(start, a=torch.as_tensor(a), W=torch.as_tensor(W))
+    return Training(
+        np.asarray(checkpoints), {name: np.stack(rows, -1) for name, rows in measured.items()}, final
+    )
+
+
+def _check(start: Networks, X, y, checkpoints: Sequence[int]) -> None:
+    if X.ndim != 2 or X.shape[1] != start.W.shape[-1] or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"X must be (n, {start.W.shape[-1]}) and y (n,): X is {tuple(X.shape)}, y is {tuple(y.shape)}"
+        )
+    steps = list(checkpoints)
+    if not steps or steps[0] < 0 or steps != sorted(set(steps)):
+        raise ValueError(f"checkpoints must be increasing step numbers from 0 on, got {steps}")
+
+
+def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
+    tensor = torch.as_tensor(value, dtype=a.dtype, device=a.device)
+    if tensor.ndim > 1 or (tensor.ndim == 1 and len(tensor) != len(a)):
+        raise ValueError(
+            f"{name} must be a scalar or ({len(a)},), one for each network, got {tuple(tensor.shape)}"
+        )
+    return tensor.expand(len(a)).clone()
+
+
+class _Run:
+    """The networks in training: the stack, its chunks with their buffers, and their start in float64."""
+
+    def __init__(self, start, X, y, speed, observers, dtype, device, threads, chunk, compiled) -> None:
+        self.now = start.to(dtype=dtype, device=device)
+        self.start = self.now.to(dtype=torch.float64)
+        self.observers = observers
+        self.cuda = torch.device(device).type == "cuda"
+        data = [value.to(dtype=dtype, device=device).contiguous() for value in (X, X.T, y)]
+        cell = self.now.W.shape[1] * len(X) * self.now.a.element_size()
+        share = -(-len(start) // (1 if self.cuda else threads))
+        size = chunk or (share if self.cuda else max(1, min(share, CHUNK_BYTES // cell)))
+        self.bounds = [(low, min(low + size, len(start))) for low in range(0, len(start), size)]
+        speed = speed.to(dtype=dtype, device=device)
+        self.steppers = [
+            _Stepper(self.now.part(low, high), speed[low:high], *data, compiled) for low, high in self.bounds
+        ]
+        if self.cuda:
+            self.steppers = [_Graphed(stepper) for stepper in self.steppers]
+
+    def restore(self, a: np.ndarray, W: np.ndarray) -> None:
+        self.now.a.copy_(torch.as_tensor(a))
+        self.now.W.copy_(torch.as_tensor(W))
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.now.a.cpu().numpy().copy(), self.now.W.cpu().numpy().copy()
+
+    def observe(self, low: int, high: int) -> dict[str, np.ndarray]:
+        """Every observer on the networks from ``low`` to ``high``, a few at a time to bound the memory."""
+        found: dict[str, list[np.ndarray]] = {name: [] for name in self.observers}
+        for first in range(low, high, OBSERVED_AT_ONCE):
+            last = min(first + OBSERVED_AT_ONCE, high)
+            start, now = self.start.part(first, last), self.now.part(first, last).to(dtype=torch.float64)
+            for name, observer in self.observers.items():
+                found[name].append(observer(start, now).cpu().numpy())
+        return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+class _Stepper:
+    """One step of descent of a chunk, in place and without allocation."""
+
+    def __init__(self, part: Networks, speed, X, XT, y, compiled: bool) -> None:
+        (B, h, d), n = part.W.shape, len(X)
+        self.a, self.W, self.gamma = part.a, part.W, float(part.gamma)
+        self.X, self.XT, self.y = X, XT, y
+        self.speed_a, self.speed_w = (speed * part.eta_a)[:, None], (speed * part.eta_w)[:, None]
+        self.hidden, self.active = self.W.new_empty(B, h, n), self.W.new_empty(B, h, n)
+        self.residual, self.xi = self.W.new_empty(B, 1, n), self.W.new_empty(B, h, d)
+        self.product, self.slope = self.W.new_empty(B, h, d), self.W.new_empty(B, h)
+        self.scale = self.W.new_empty(B, h)
+        self.gates = self._fused if compiled else self._gates
+        # σ′(0) = 1: whatever is above this number counts as active.
+        self.edge = -torch.finfo(self.W.dtype).smallest_normal
+
+    def steps(self, count: int) -> None:
+        """Advance by ``count`` steps."""
+        for _ in range(count):
+            self.step()
+
+    def step(self) -> None:
+        """Advance by one step."""
+        B, h, n = self.hidden.shape
+        torch.mm(self.W.view(B * h, -1), self.XT, out=self.hidden.view(B * h, n))
+        self.gates()
+        torch.mm(self.hidden.view(B * h, n), self.X, out=self.xi.view(B * h, -1))
+        torch.mul(self.xi, self.W, out=self.product)
+        torch.sum(self.product, -1, out=self.slope)
+        torch.mul(self.a, self.speed_w, out=self.scale)
+        self.a.addcmul_(self.slope, self.speed_a, value=-1)
+        self.W.addcmul_(self.xi, self.scale[..., None], value=-1)
+
+    def _gates(self) -> None:
+        """From the hidden inputs z to σ′(z) r, in the same buffer."""
+        z, active, residual, gamma = self.hidden, self.active, self.residual, self.gamma
+        if gamma == 0.0:
+            torch.clamp_min(z, 0, out=active)
+        else:
+            torch.ops.aten.leaky_relu.out(z, gamma, out=active)
+        torch.bmm(self.a[:, None, :], active, out=residual)
+        residual.sub_(self.y)
+        spread = residual.expand_as(z)
+        # torch.where would do, but on a CPU it takes as long as the matrix products.
+        torch.ops.aten.threshold_backward.grad_input(spread, z, self.edge, grad_input=z)
+        if gamma != 0.0:
+            z.mul_(1 - gamma).add_(spread, alpha=gamma)
+
+    def _fused(self) -> None:
+        _compiled_gates()(self.hidden, self.a, self.y, self.gamma)
+
+
+def _plain_gates(z, a, y, gamma: float) -> None:
+    residual = (torch.where(z >= 0, z, gamma * z) * a[..., None]).sum(-2, keepdim=True) - y
+    z.copy_(torch.where(z >= 0, residual, gamma * residual))
+
+
+_CACHE: list = []
+
+
+def _compiled_gates():
+    if not _CACHE:
+        _CACHE.append(torch.compile(_plain_gates, dynamic=False))
+    return _CACHE[0]
+
+
+class _Graphed:
+    """A stepper on CUDA whose steps were captured in a graph: many steps for one launch."""
+
+    def __init__(self, stepper: _Stepper) -> None:
+        self.stepper = stepper
+        before = stepper.a.clone(), stepper.W.clone()
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            stepper.steps(3)
+        torch.cuda.current_stream().wait_stream(aside)
+        stepper.a.copy_(before[0])
+        stepper.W.copy_(before[1])
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            stepper.steps(UNROLLED)
+
+    def steps(self, count: int) -> None:
+        """Advance by ``count`` steps."""
+        for _ in range(count // UNROLLED):
+            self.graph.replay()
+        self.stepper.steps(count % UNROLLED)
+
+
+class _Workers:
+    """Threads that advance the chunks from checkpoint to checkpoint and observe them there.
+
+    Each runs torch on one core: the chunks are the parallel part, and threads within a product of this size wait
+    for each other more than they help.
+    """
+
+    def __init__(self, run: _Run, threads: int) -> None:
+        self.run, self.stop = run, threading.Event()
+        self.taken = [0] * len(run.bounds)
+        self.inner = torch.get_num_threads()
+        self.pool = ThreadPoolExecutor(1 if run.cuda else threads, initializer=self._begin)
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop.set()
+        self.pool.shutdown(cancel_futures=True)
+        # A thread's setting is also the default of threads that start later.
+        torch.set_num_threads(self.inner)
+
+    def advance(self, before: int, after: int, last: int, progress: Progress) -> dict[str, np.ndarray]:
+        """Take every chunk from step ``before`` to step ``after`` and observe it; arrays over all networks."""
+        self.taken = [before] * len(self.run.bounds)
+        jobs = [
+            self.pool.submit(self._advance, place, after, last, progress) for place in range(len(self.taken))
+        ]
+        parts = [job.result() for job in jobs]
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.run.observers}
+
+    def _advance(self, place: int, after: int, last: int, progress: Progress) -> dict[str, np.ndarray]:
+        stepper = self.run.steppers[place]
+        while self.taken[place] < after:
+            if self.stop.is_set():
+                raise RuntimeError("the training was stopped")
+            count = min(UNROLLED, after - self.taken[place])
+            stepper.steps(count)
+            self.taken[place] += count
+            progress.report(sum(self.taken) / (len(self.taken) * max(last, 1)))
+        return self.run.observe(*self.run.bounds[place])
+
+    def _begin(self) -> None:
+        torch.set_num_threads(1)

@@ -1,0 +1,110 @@
+"""What is watched while an ensemble of two-layer networks learns.
+
+An observer takes the networks at the start and now, both in float64, and returns one number per network. The
+measures and their normalisations are those of Kunin et al. 2024, figure 1 and its supporting figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from numerics.kernels import two_layer_ntk
+
+
+@dataclass(frozen=True)
+class Networks:
+    """A stack of networks f(x) = aᵀσ(Wx): a (B, h), W (B, h, d), layer-wise rates eta_a and eta_w (B,), σ(z) =
+    max(z, γz).
+    """
+
+    a: torch.Tensor
+    W: torch.Tensor
+    eta_a: torch.Tensor
+    eta_w: torch.Tensor
+    gamma: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def part(self, start: int, stop: int) -> Networks:
+        """The networks from ``start`` up to ``stop``; a view, not a copy."""
+        return replace(
+            self,
+            a=self.a[start:stop],
+            W=self.W[start:stop],
+            eta_a=self.eta_a[start:stop],
+            eta_w=self.eta_w[start:stop],
+        )
+
+    def to(self, *, dtype=None, device=None) -> Networks:
+        """A copy in another precision or on another device."""
+        return replace(
+            self,
+            a=self.a.to(dtype=dtype, device=device, copy=True),
+            W=self.W.to(dtype=dtype, device=device, copy=True),
+            eta_a=self.eta_a.to(dtype=dtype, device=device, copy=True),
+            eta_w=self.eta_w.to(dtype=dtype, device=device, copy=True),
+        )
+
+    def outputs(self, X: torch.Tensor) -> torch.Tensor:
+        """f(X), (B, n)."""
+        hidden = torch.nn.functional.leaky_relu(self.W @ X.mT, self.gamma)
+        return (self.a[:, None, :] @ hidden).squeeze(-2)
+
+    def delta(self) -> torch.Tensor:
+        """δ_k = η_w a_k² − η_a ‖w_k‖² of every neuron, (B, h): constant under gradient flow."""
+        return self.eta_w[:, None] * self.a**2 - self.eta_a[:, None] * (self.W**2).sum(-1)
+
+
+Observer = Callable[[Networks, Networks], torch.Tensor]
+
+
+def mean_square(X: torch.Tensor, y: torch.Tensor) -> Observer:
+    """(1/n) Σ (f(x) − y)² over the inputs X (n, d) with labels y (n,)."""
+    return lambda start, now: ((now.outputs(X) - y) ** 2).mean(-1)
+
+
+def kernel_distance(X: torch.Tensor) -> Observer:
+    """S(0, t) = 1 − ⟨K₀, K_t⟩ / (‖K₀‖ ‖K_t‖) on the inputs X, as ½ ‖K₀/‖K₀‖ − K_t/‖K_t‖‖², never negative."""
+
+    def observe(start, now):
+        unit = [
+            _unit(two_layer_ntk(net.a, net.W, X, net.gamma, net.eta_a, net.eta_w)) for net in (start, now)
+        ]
+        return 0.5 * ((unit[0] - unit[1]) ** 2).sum((-2, -1))
+
+    return observe
+
+
+def hamming_distance(X: torch.Tensor) -> Observer:
+    """How many neurons of a network changed the sign of wᵀx, on average over the inputs X: between 0 and h."""
+    return lambda start, now: ((start.W @ X.mT).sign() != (now.W @ X.mT).sign()).double().sum(-2).mean(-1)
+
+
+def parameter_distance(start: Networks, now: Networks) -> torch.Tensor:
+    """‖θ(t) − θ(0)‖ over all parameters."""
+    return torch.sqrt(((now.a - start.a) ** 2).sum(-1) + ((now.W - start.W) ** 2).sum((-2, -1)))
+
+
+def delta_drift(start: Networks, now: Networks) -> torch.Tensor:
+    """max over neurons of |δ_k(t) − δ_k(0)|, which vanishes with the step."""
+    return (now.delta() - start.delta()).abs().amax(-1)
+
+
+def standard_observers(X, y, X_test, y_test) -> dict[str, Observer]:
+    """The measures of figure 1 and its supporting figure, and the drift of δ; all data float64."""
+    return {
+        "train_loss": mean_square(X, y),
+        "test_loss": mean_square(X_test, y_test),
+        "kernel_distance": kernel_distance(X),
+        "hamming_distance": hamming_distance(X),
+        "parameter_distance": parameter_distance,
+        "delta_drift": delta_drift,
+    }
+
+
+def _unit(kernel: torch.Tensor) -> torch.Tensor:
+    return kernel / torch.linalg.norm(kernel, dim=(-2, -1), keepdim=True)

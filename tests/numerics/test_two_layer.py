@@ -1,0 +1,164 @@
+"""Two-layer and deep networks, their kernels, and the teacher–student task of the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from numerics.kernels import kernel_distance, ntk, two_layer_linear_ntk, two_layer_ntk
+from numerics.networks.linear import DeepLinear, WideLinear
+from numerics.networks.single_neuron import SingleNeuron
+from numerics.networks.two_layer import TwoLayer, activation
+from numerics.observers import Networks, standard_observers
+from numerics.teacher_student import draw_task, held_out, layer_scales, outputs, students
+
+SIZES = {"d": 6, "h": 8, "k": 3, "n": 20}
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.2, 1.0, -1.0])
+def test_the_activation_is_the_larger_of_z_and_gamma_z_with_slope_one_at_zero(gamma):
+    z = torch.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    value = activation(z, gamma)
+    assert value.tolist() == torch.maximum(z, gamma * z).tolist()
+    (slope,) = torch.autograd.grad(value.sum(), z)
+    assert slope.tolist() == pytest.approx([gamma, 1.0, 1.0])
+
+
+def test_a_stack_of_two_layer_networks_gives_each_its_own_output(generator):
+    X, a, W = (generator.standard_normal(shape) for shape in ((5, 3), (2, 4, 7), (2, 4, 7, 3)))
+    found = TwoLayer(a, W, 0.1)(torch.as_tensor(X)).detach().numpy()
+    hidden = W @ X.T
+    expected = (a[..., None] * np.maximum(hidden, 0.1 * hidden)).sum(-2)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+def test_linear_networks_are_their_predictors(generator):
+    X = generator.standard_normal((5, 3))
+    A, W1, W2 = (generator.standard_normal(shape) for shape in ((2, 4, 6), (2, 4, 3), (2, 7, 4)))
+    a = generator.standard_normal((2, 7))
+    wide = WideLinear(A, W1)(torch.as_tensor(X)).detach().numpy()
+    deep = DeepLinear(a, [W1, W2])(torch.as_tensor(X)).detach().numpy()
+    np.testing.assert_allclose(wide, np.einsum("bhc,bhd,nd->bnc", A, W1, X), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(deep, np.einsum("bg,bgh,bhd,nd->bn", a, W2, W1, X), rtol=1e-12, atol=1e-13)
+
+
+def test_one_hidden_linear_neuron_is_the_single_neuron_network(generator):
+    X, w = torch.as_tensor(generator.standard_normal((5, 3))), generator.standard_normal(3)
+    reference = SingleNeuron(0.7, w)(X)
+    torch.testing.assert_close(TwoLayer([0.7], [w], 1.0)(X), reference)
+    torch.testing.assert_close(WideLinear([[0.7]], [w])(X)[:, 0], reference)
+    torch.testing.assert_close(DeepLinear([0.7], [[w]])(X), reference)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: TwoLayer([1.0], [[[1.0]]]), "one axis more than a0"),
+        (lambda: TwoLayer(1.0, [1.0]), "one axis more than a0"),
+        (lambda: TwoLayer([1.0], [[1.0]], 1.5), "gamma must be at most 1"),
+        (lambda: WideLinear([[1.0, 2.0]], [[1.0], [2.0]]), "with the same h"),
+        (lambda: DeepLinear([1.0], [[[1.0, 2.0]], [[1.0, 2.0]]]), "must take what the one below gives"),
+        (lambda: DeepLinear([1.0], []), "must take what the one below gives"),
+        (lambda: TwoLayer(torch.ones(1, dtype=torch.float32), [[1.0]]), "must share a dtype"),
+    ],
+)
+def test_shapes_and_activations_that_do_not_fit_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+def test_the_closed_kernel_is_that_of_the_jacobian(generator, gamma):
+    X, a, W = (generator.standard_normal(shape) for shape in ((9, 3), (4,), (4, 3)))
+    network = TwoLayer(a, W, gamma)
+    reference = ntk(network, torch.as_tensor(X), {"a": 2.0, "W": 0.3}).detach().numpy()
+    np.testing.assert_allclose(two_layer_ntk(a, W, X, gamma, 2.0, 0.3), reference, rtol=1e-12, atol=1e-13)
+    tensors = [torch.as_tensor(value) for value in (a, W, X)]
+    np.testing.assert_allclose(two_layer_ntk(*tensors, gamma, 2.0, 0.3), reference, rtol=1e-12, atol=1e-13)
+
+
+def test_the_kernel_of_a_linear_activation_is_that_of_the_linear_network(generator):
+    X, a, W = (generator.standard_normal(shape) for shape in ((9, 3), (5, 4), (5, 4, 3)))
+    rates = np.linspace(0.5, 2, 5), np.linspace(2, 0.3, 5)
+    np.testing.assert_allclose(
+        two_layer_ntk(a, W, X, 1.0, *rates), two_layer_linear_ntk(a, W, X, *rates), rtol=1e-12, atol=1e-13
+    )
+
+
+def test_a_seed_repeats_the_draws_of_the_published_program():
+    """Global seed, two thrown-away linear layers, teacher, two more, student, inputs."""
+    d, h, k, n = SIZES.values()
+    torch.manual_seed(5)
+    torch.nn.Linear(d, k, bias=False), torch.nn.Linear(k, 1, bias=False)
+    teacher, teacher_signs = torch.randn(k, d), torch.randn(k)
+    torch.nn.Linear(d, h, bias=False), torch.nn.Linear(h, 1, bias=False)
+    student, student_signs = torch.randn(h // 2, d), torch.randn(h // 2)
+    inputs = torch.randn(n, d)
+    task = draw_task(5, **SIZES)
+    unit = [torch.nn.functional.normalize(points).double() for points in (teacher, student, inputs)]
+    for found, expected in zip((task.teacher_W, task.W[: h // 2], task.X), unit, strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-7)
+    assert task.teacher_a.tolist() == teacher_signs.sign().tolist()
+    assert task.a.tolist() == [*student_signs.sign().tolist(), *(-student_signs.sign()).tolist()]
+
+
+def test_the_base_student_is_silent_balanced_and_of_unit_scale():
+    task = draw_task(3, **SIZES)
+    assert outputs(task.a, task.W, held_out(6, 50)).abs().max() < 1e-15
+    torch.testing.assert_close(task.W.norm(dim=1), torch.ones(8).double(), rtol=0, atol=1e-6)
+    assert task.a.abs().tolist() == [1.0] * 8
+    torch.testing.assert_close(task.y, outputs(task.teacher_a, task.teacher_W, task.X))
+    assert draw_task(3, **SIZES, teacher_seed=4).teacher_W.equal(draw_task(4, **SIZES).teacher_W)
+
+
+def test_an_odd_student_is_refused():
+    with pytest.raises(ValueError, match="even number of neurons"):
+        draw_task(0, d=2, h=3, k=1, n=4)
+
+
+def test_the_scales_reach_tau_and_delta_and_keep_their_digits():
+    tau = np.array([0.1, 1e-4, 2.0, 0.5, 0.1])
+    delta = np.array([1.0, -1.0, 0.0, 3.0, -1e-9])
+    a, w = layer_scales(tau, delta)
+    np.testing.assert_allclose(a * w, tau**2, rtol=1e-14)
+    np.testing.assert_allclose((a - w) * (a + w), delta, rtol=1e-9, atol=1e-16)
+    alpha = a / tau
+    np.testing.assert_allclose(tau**2 * (alpha**2 - alpha**-2), delta, rtol=1e-6, atol=1e-12)
+    with pytest.raises(ValueError, match="tau must be positive"):
+        layer_scales(0.0, 1.0)
+
+
+def test_students_have_the_balance_asked_for_at_every_neuron():
+    task = draw_task(1, **SIZES)
+    a, W = students(task, np.array([0.1, 2.0]), np.array([-1.0, 0.5]))
+    delta = a**2 - (W**2).sum(-1)
+    torch.testing.assert_close(delta, torch.tensor([[-1.0], [0.5]]).double().expand(2, 8), rtol=0, atol=1e-6)
+
+
+def test_observers_measure_what_they_say(generator):
+    X, y, a, W = (
+        torch.as_tensor(generator.standard_normal(shape)) for shape in ((9, 3), (9,), (2, 4), (2, 4, 3))
+    )
+    ones = torch.ones(2, dtype=torch.float64)
+    start = Networks(a, W, ones, 2 * ones)
+    now = Networks(a + 0.1, W * torch.tensor([[1.0], [-1.0], [1.0], [1.0]]).double(), ones, 2 * ones)
+    found = {
+        name: observe(start, now).numpy() for name, observe in standard_observers(X, y, X, 2 * y).items()
+    }
+    hidden = np.maximum(np.einsum("bhd,nd->bhn", now.W, X), 0)
+    f = (now.a[..., None].numpy() * hidden).sum(1)
+    np.testing.assert_allclose(found["train_loss"], ((f - y.numpy()) ** 2).mean(-1), rtol=1e-12)
+    np.testing.assert_allclose(found["test_loss"], ((f - 2 * y.numpy()) ** 2).mean(-1), rtol=1e-12)
+    kernels = [two_layer_ntk(net.a, net.W, X, 0.0, net.eta_a, net.eta_w) for net in (start, now)]
+    np.testing.assert_allclose(found["kernel_distance"], kernel_distance(*kernels), rtol=1e-12)
+    assert found["hamming_distance"].tolist() == [1.0, 1.0]
+    moved = np.sqrt(4 * 0.1**2 + 4 * (W[:, 1] ** 2).sum(-1).numpy())
+    np.testing.assert_allclose(found["parameter_distance"], moved, rtol=1e-12)
+    drift = 2 * np.abs(0.2 * a.numpy() + 0.01).max(-1)
+    np.testing.assert_allclose(found["delta_drift"], drift, rtol=1e-11)
