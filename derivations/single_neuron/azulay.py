@@ -38,7 +38,7 @@ at_both = tuple(replace(c, signs={**c.signs, norm2(beta0): 1}) for c in (UPSTREA
 @result(ledger=("kunin2024.potential-equivalence",), domain=unit_rates, uses=("single_neuron.potential",))
 def potential_equivalence():
     """The potential and the function of Azulay et al. differ by a factor and a constant."""
-    return Identity(Phi, ratio * q_azulay + least_value.value, name=r"\Phi_\delta")
+    return Identity(Phi, ratio * q_azulay + least_value.value)
 
 
 @result(

@@ -91,7 +91,7 @@ def implicit_bias_of_the_neuron():
     across, along = 2 * product / g, product * g / k
     at_start = replace(pairs, cells=cells_at(beta0, pairs))
     return Minimiser(
-        r"the end of a trajectory with $\\\beta(t)\\\ne0$ that interpolates",
+        r"the end of a trajectory with $\beta(t)\ne0$ that interpolates",
         (
             Identity(gradient(written, beta), sp.sign(a) * eta_a * sp.sqrt(2 * eta_w) * w, on=signed_weights),
             Dynamics(dual(), -product * g * r, under=on_functions),

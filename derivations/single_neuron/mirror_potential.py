@@ -24,7 +24,7 @@ from derivations.single_neuron.quantities import (
 from derivations.single_neuron.regimes import unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, delta, n
 from derivations.single_neuron.warp_equation import g, inverse, k, minus, plus
-from symdyn.calculus.gram import gradient
+from symdyn.calculus.gram import gradient, norm2
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
@@ -85,7 +85,7 @@ def convex_with_minimum_at_zero():
     For δ < 0 it has a kink at zero, where q′ jumps upwards from -√(2|δ|) to √(2|δ|).
     """
     return Existence(
-        r"$q''>0$ for $n\\\ne0$, $q'>0$ for $n>0$ and $q$ is even",
+        r"$q''>0$ for $n\ne0$, $q'>0$ for $n>0$ and $q$ is even",
         (
             Inequality(curvature, ">"),
             Inequality(slope, ">"),
@@ -135,10 +135,14 @@ def potential():
     domain=unit_rates, arguments=("beta", "delta"), requires=(directed,), uses=("single_neuron.potential",)
 )
 def grad_potential():
-    """The gradient of the potential, of length √(κ - δ)."""
-    return Identity(
-        gradient(unfold(Phi), beta), potential_slope(delta, x_beta) * beta, name=r"\nabla\Phi_\delta"
-    )
+    """The gradient of the potential, along β and of length √(κ - δ)."""
+
+    def facts(value):
+        return (Identity(gradient(unfold(Phi), beta), value), Identity(norm2(value), minus))
+
+    value = potential_slope(delta, x_beta) * beta
+    words = r"$\nabla\Phi_\delta$ is along $\beta$ and has the length $\sqrt{\kappa-\delta}$"
+    return Existence.of(value, facts, words, formula=rf"\nabla\Phi_\delta(\beta) = {typeset(value)}")
 
 
 @result(

@@ -3,40 +3,27 @@
 The interpolators are β_* + αv with β_* of least norm, Xv = 0, ‖v‖ = 1. Along this line the objective q_δ(‖β‖)
 + zᵀβ of Theorem 5 has the derivative q_δ′(‖β‖) α/‖β‖ + zᵀv, and with k = -2zᵀv/3 it vanishes at
 
-    α = k √((k² + δ)/2 + √(((k² + δ)/2)² + ‖β_*‖²)).
+    α = k √((k² + δ)/2 + √(((k² + δ)/2)² + ‖β_*‖²))
 
-Here k = sgn(a_0) √η_a n_0ᵀv and the root is |a_∞|/√η_a: this is β_* + a_∞n_0 as long as a_∞ has the sign of
-a_0. After a change of sign of a it is β_* - αv, as the paper observes (kunin2024, App. A.4.4; η_a η_w = 1).
+(kunin2024, App. A.4.4; η_a η_w = 1).
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import sympy as sp
 
-from derivations.single_neuron.learned_solution import final_square, interpolating
 from derivations.single_neuron.mirror_potential import lengths
-from derivations.single_neuron.quantities import kappa_minus
 from derivations.single_neuron.symbols import (
-    a0,
     alpha,
-    beta0,
-    beta_plus,
     beta_star,
     delta,
-    delta_row,
-    eta_a,
-    eta_w,
     k,
     n,
-    n0,
     s,
     tilt,
-    u0,
     v,
-    w0,
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
@@ -102,6 +89,8 @@ def gradients_on_the_line():
             Identity(sp.diff(inner(tilt, on_line), alpha), inner(tilt, v)),
             Identity(norm2(on_line), norm2(beta_star) + alpha**2),
         ),
+        formula=r"q_\delta'(n) = \frac{3}{2} \sqrt{\sqrt{n^2 + \delta^2/4} - \delta/2}, \quad "
+        r"\nabla_\alpha \|\beta\| = \frac{\alpha}{\|\beta\|}, \quad \nabla_\alpha z^\top \beta = z^\top v",
     )
 
 
@@ -115,8 +104,12 @@ def left_side(position, square):
 def equation_on_the_line():
     """The equation for the minimiser on the line of interpolators."""
     objective = q(norm(on_line)) + inner(tilt, on_line)
-    equation = left_side(alpha, norm2(beta_star)) + 2 * inner(tilt, v) / 3
-    return Identity(sp.diff(objective, alpha), 3 * equation / 2)
+    position = left_side(alpha, norm2(beta_star))
+    return Existence(
+        r"the derivative of $q_\delta(\|\beta\|)+z^\top\beta$ along $\beta=\beta_*+\alpha v$ vanishes",
+        (Identity(sp.diff(objective, alpha), 3 * position / 2 + inner(tilt, v)),),
+        formula=rf"{typeset(position)} = - \frac{{2 z^\top v}}{{3}}",
+    )
 
 
 solution = k * sp.sqrt((k**2 + delta) / 2 + sp.sqrt(((k**2 + delta) / 2) ** 2 + s**2))
@@ -152,88 +145,4 @@ def position_on_the_line():
         facts,
         r"$\alpha$ solves the equation with $s=\|\beta_*\|$",
         formula=rf"\alpha = {typeset(solution)}",
-    )
-
-
-one_rate = replace(
-    interpolating,
-    cells=tuple(
-        replace(
-            cell,
-            signs={key: sign for key, sign in cell.signs.items() if key != eta_w} | {norm2(n0): 1},
-            where={**cell.where, eta_w: 1 / eta_a},
-        )
-        for cell in interpolating.cells
-    ),
-)
-root = sp.sqrt(final_square)
-
-
-def position(sign):
-    """α for k = ±√η_a‖n_0‖, δ = δ' - η_a‖n_0‖² and ‖β_*‖ = ‖β_+‖."""
-    start = {k: sign * sp.sqrt(eta_a) * norm(n0), delta: delta_row - eta_a * norm2(n0), s: norm(beta_plus)}
-    return solution.subs(start, simultaneous=True)
-
-
-@result(domain=one_rate, uses=("single_neuron.learned_interpolator", "single_neuron.position_on_the_line"))
-def line_is_a_special_case():
-    """αv is a_∞n_0 where a_∞ has the sign of a_0: the paper's formula is the general one, for η_a η_w = 1.
-
-    With v = n_0/‖n_0‖ the paper's k is √((κ_0 - δ)/2) β̂_0ᵀv = ±√η_a‖n_0‖, the sign that of a_0.
-    """
-    tilt_at_start = sp.sqrt(kappa_minus(delta, norm2(beta0)) / 2) * inner(beta0, n0) / norm(beta0)
-    return Existence(
-        r"$\alpha v=a_\infty n_0$ if $\operatorname{sgn}a_\infty=\operatorname{sgn}a_0$",
-        (
-            Identity(tilt_at_start, sp.sign(a0) * sp.sqrt(eta_a) * norm2(n0), on=starts),
-            Identity(position(1), root * norm(n0)),
-            Identity(position(-1), -root * norm(n0)),
-        ),
-    )
-
-
-def parts_of_start(rng: random.Random, d: int) -> dict:
-    """The parts of w_0 in the row space and in the null space."""
-    drawn = unit_direction(rng, d)
-    return {u0: drawn[beta_star], n0: [3 * p for p in drawn[v]]}
-
-
-starts = Domain(
-    (a0, eta_a),
-    (u0, n0),
-    tuple(
-        Cell(
-            f"a_0 {w} 0", {a0: sign, eta_a: 1}, {eta_w: 1 / eta_a, inner(u0, n0): 0}, "η_a η_w = 1, X n_0 = 0"
-        )
-        for w, sign in ((">", 1), ("<", -1))
-    ),
-    let={
-        w0: u0 + n0,
-        beta0: a0 * w0,
-        delta: eta_w * a0**2 - eta_a * norm2(u0 + n0),
-    },
-    dimensions=(2, 3),
-    sampler=parts_of_start,
-)
-
-
-@result(
-    ledger=("kunin2024.nullspace-minus-alpha",),
-    domain=one_rate,
-    uses=("single_neuron.line_is_a_special_case",),
-)
-def reversed_position():
-    """After a change of sign of a the learned interpolator is β_* - αv.
-
-    β_∞ - β_* = a_∞n_0 with a_∞ of the sign opposite to a_0. Trajectories that pass through β = 0 otherwise
-    have w = 0 there, hence n_0 = 0 and α = 0.
-    """
-    v_unit = n0 / norm(n0)
-    return Existence(
-        r"$\beta_\infty=\beta_*-\alpha v$ where $a$ has changed its sign",
-        (
-            Identity(-root * n0, -position(1) * v_unit),
-            Identity(root * n0, -position(-1) * v_unit),
-        ),
-        formula=r"\beta_\infty = \beta_* - \alpha v",
     )

@@ -112,7 +112,7 @@ def preconditioner():
 @result(ledger=("kunin2024.single-M-balanced",), domain=function_space.with_cells(function_space.cells[1]))
 def balanced_preconditioner():
     """In balance M is the length of β, times the identity plus the projector on β."""
-    length = sp.sqrt(x_rates)
+    length = sp.sqrt(eta_a * eta_w) * sp.sqrt(x_beta)
     return Identity(M, Isotropic(length, length, x_beta, beta), name="M")
 
 

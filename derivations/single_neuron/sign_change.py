@@ -61,7 +61,7 @@ def zero_is_passed_once():
     At two zeros the loss would have the one value L(0), while it decreases as long as ȧ or ẇ is not zero.
     """
     return Existence(
-        r"$a(t)=0$, and even $\\\beta(t)=0$, for at most one $t$",
+        r"$a(t)=0$, and even $\beta(t)=0$, for at most one $t$",
         (
             Dynamics(loss, -squares, under=descent),
             Identity(squares, eta_a * inner(w, r) ** 2 + eta_w * a**2 * norm2(r)),

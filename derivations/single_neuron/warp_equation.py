@@ -15,7 +15,7 @@ from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.regimes import unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, c, delta, g_of
 from symdyn.calculus.isotropic import Isotropic, hessian_condition
-from symdyn.result import result
+from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, typeset
 
 k, plus, minus = (q(delta, x_beta) for q in (kappa, kappa_plus, kappa_minus))
@@ -34,6 +34,17 @@ g = sp.sqrt(plus)
 def inverse_in_two_functions():
     """The inverse preconditioner as f I - h ββᵀ."""
     return Identity(M.inverse(), inverse, name="M^{-1}")
+
+
+@printed(
+    "kunin2024.two-layer-M-inverse",
+    quote=r"\frac{(\kappa-\delta)/(\kappa+\delta)}{\|\beta\|^2\kappa}\beta\beta^\top",
+    domain=unit_rates,
+)
+def printed_inverse():
+    """As printed, for η_a η_w = 1; the formula stands for all rates, with them in κ."""
+    printed_form = Isotropic.unnormalised(2 / plus, -(minus / plus) / (x_beta * k), x_beta, beta)
+    return Identity(M.inverse(), printed_form, name="M^{-1}")
 
 
 @result(ledger=("kunin2024.hessian-condition-value",), domain=unit_rates, arguments=("beta", "delta"))
