@@ -11,6 +11,7 @@ from typing import Any
 
 from symdyn.cache import Cache
 from symdyn.paper import Entry, ledger
+from symdyn.proof.budget import bound_memory
 from symdyn.proof.verdict import Verdict, weakest
 from symdyn.registry import IndexEntry, index, load, verify_study
 from symdyn.result import PRINTED, PrintedVerdict
@@ -127,7 +128,7 @@ def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexE
         for job in jobs:
             yield job, verify_job(job.kind, job.key)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory) as pool:
         futures = {pool.submit(verify_job, job.kind, job.key): job for job in jobs}
         for future in as_completed(futures):
             yield futures[future], future.result()

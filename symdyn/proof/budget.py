@@ -10,7 +10,18 @@ from typing import Any
 
 
 class BudgetExceeded(Exception):
-    """The CPU time of a check is used up."""
+    """The CPU time or the memory of a check is used up."""
+
+
+def bound_memory(gigabytes: int = 4) -> None:
+    """Bound the memory of this process, so that a check that grows without end fails alone."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system: no bound to set
+        return
+    size = gigabytes << 30
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
 
 
 @contextmanager
@@ -30,6 +41,8 @@ def cpu_budget(seconds: float) -> Iterator[None]:
     outer = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
+    except MemoryError as error:
+        raise BudgetExceeded("more memory than a check may use") from error
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, previous)

@@ -59,6 +59,8 @@ def _double_argument(e: sp.Expr) -> sp.Expr:
 
 Pair = tuple[PolyElement, PolyElement]
 
+LARGEST_PRODUCT = 2_000_000
+
 
 class Tower:
     """Elements are pairs (numerator, denominator) of polynomials, multilinear in the roots.
@@ -132,10 +134,14 @@ class Tower:
 
     def add(self, x: Pair, y: Pair) -> Pair:
         (a, b), (c, d) = (tuple(map(self._lift, q)) for q in (x, y))
+        _bounded(a, d)
+        _bounded(c, b)
         return self._tidy(a + c, b) if b == d else self._tidy(a * d + c * b, b * d)
 
     def mul(self, x: Pair, y: Pair) -> Pair:
         (a, b), (c, d) = (tuple(map(self._lift, q)) for q in (x, y))
+        _bounded(a, c)
+        _bounded(b, d)
         return self._tidy(a * c, b * d)
 
     def power(self, x: Pair, n: int) -> Pair:
@@ -274,10 +280,10 @@ class Tower:
                 best = other if larger == isinstance(e, sp.Max) else best
             return best
         if isinstance(e, sp.Piecewise):
-            return self._convert(self._branch(e))
+            return self._convert(self.branch(e))
         return self._generator(self._extend(e, None))
 
-    def _branch(self, e: sp.Piecewise) -> sp.Expr:
+    def branch(self, e: sp.Piecewise) -> sp.Expr:
         """The piece that applies throughout the cell."""
         for piece, condition in e.args:
             decided = self.decide(condition)
@@ -460,6 +466,12 @@ class Tower:
                 names[g] = key
         num, den = x
         return (num.as_expr() / den.as_expr()).xreplace(names)
+
+
+def _bounded(p: PolyElement, q: PolyElement) -> None:
+    """Refuse products that would fill the memory before the time of a check is up."""
+    if len(p) * len(q) > LARGEST_PRODUCT:
+        raise Undecided(f"a product of {len(p)} by {len(q)} terms is too large for a normal form")
 
 
 def _unit(sign: int | None) -> int | None:
