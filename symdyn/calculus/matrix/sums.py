@@ -41,16 +41,21 @@ _numbers = itertools.count()
 class ScalarSum(sympy.Symbol):  # type: ignore[misc, unused-ignore]
     """Σ over the indices `bound` of the scalar `body`, as a real commuting symbol."""
 
-    __slots__ = ("body", "bound")
+    __slots__ = ("body", "bound", "spelling")
 
     def __new__(cls, bound: Bound, body: Scalar) -> ScalarSum:
         name = f"sum[{','.join(k.name for k in bound)}]({body})"
         symbol = sympy.Symbol.__xnew__(cls, name, real=True)
         symbol.bound, symbol.body = bound, body
+        parts = (atom.spelling for atom in body.atoms(ScalarWord, TraceWord, ScalarSum))
+        symbol.spelling = " ".join([*(str(k.size) for k in bound), *sorted(parts)])
         return symbol  # type: ignore[no-any-return]
 
     def __getnewargs_ex__(self) -> tuple[tuple[Bound, Scalar], dict[str, Any]]:
         return (self.bound, self.body), {}
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return self.spelling, *super()._hashable_content()
 
     def _latex(self, printer: Any) -> str:
         names = shown_names(self.bound, indices_of(self.body))

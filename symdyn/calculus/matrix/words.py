@@ -260,16 +260,20 @@ Factor = Occurrence | Basis | Kron | Vec
 class ScalarWord(sympy.Symbol):  # type: ignore[misc, unused-ignore]
     """A 1×1 word as a real commuting symbol; a word and its transpose are the same scalar."""
 
-    __slots__ = ("word",)
+    __slots__ = ("spelling", "word")
 
     def __new__(cls, word: Word) -> ScalarWord:
         word = min(word, word.T, key=plainness)
         symbol = sympy.Symbol.__xnew__(cls, f"({word.key})", real=True)
-        symbol.word = word
+        symbol.word, symbol.spelling = word, spelling(word)
         return symbol  # type: ignore[no-any-return]
 
     def __getnewargs_ex__(self) -> tuple[tuple[Word], dict[str, Any]]:
         return (self.word,), {}
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # letters of one name may differ in shape, and so do the words they spell
+        return self.spelling, *super()._hashable_content()
 
     def _latex(self, printer: object) -> str:
         return str(self.word.latex())
@@ -278,19 +282,37 @@ class ScalarWord(sympy.Symbol):  # type: ignore[misc, unused-ignore]
 class TraceWord(sympy.Symbol):  # type: ignore[misc, unused-ignore]
     """The trace of a word as a real commuting symbol, the same for all its rotations and its transpose."""
 
-    __slots__ = ("word",)
+    __slots__ = ("spelling", "word")
 
     def __new__(cls, word: Word) -> TraceWord:
         word = min((r for w in (word, word.T) for r in rotations(w)), key=plainness)
         symbol = sympy.Symbol.__xnew__(cls, f"tr({word.key})", real=True)
-        symbol.word = word
+        symbol.word, symbol.spelling = word, spelling(word)
         return symbol  # type: ignore[no-any-return]
 
     def __getnewargs_ex__(self) -> tuple[tuple[Word], dict[str, Any]]:
         return (self.word,), {}
 
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # letters of one name may differ in shape, and so do the words they spell
+        return self.spelling, *super()._hashable_content()
+
     def _latex(self, printer: object) -> str:
         return rf"\operatorname{{tr}}\left({self.word.latex()}\right)"
+
+
+def spelling(word: Word) -> str:
+    """The word with the shapes of its letters."""
+    parts = []
+    for factor in word.factors:
+        if isinstance(factor, Kron):
+            parts.append(f"({spelling(factor.left)} (x) {spelling(factor.right)})")
+        elif isinstance(factor, Vec):
+            parts.append(f"vec({spelling(factor.word)})" + ("'" if factor.transposed else ""))
+        else:
+            rows, cols = factor.shape
+            parts.append(f"{factor.key}[{rows},{cols}]")
+    return "*".join(parts) or f"I[{word.rows}]"
 
 
 def plainness(word: Word) -> tuple[int, str]:

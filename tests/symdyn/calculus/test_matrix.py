@@ -378,3 +378,11 @@ def test_latex():
     )
     assert eye(n).latex() == "I" and zero(n, m).latex() == "0"
     assert matrix("W_1", n, m, r"W_1^*").T.latex() == r"{W_1^*}^\top"
+
+
+def test_letters_of_one_name_and_different_shapes_spell_different_scalars():
+    tall, wide = matrix("T", n, 1), matrix("T", m, 1)
+    pair = (tall.T @ tall).scalar(), (wide.T @ wide).scalar()
+    assert pair[0] != pair[1]
+    assert {letter.rows for scalar in pair for letter in letters_of(scalar * a)} == {n, m}
+    assert trace(matrix("T", n, m) @ matrix("T", n, m).T) != trace(matrix("T", m, n) @ matrix("T", m, n).T)
