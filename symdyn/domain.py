@@ -17,6 +17,7 @@ import sympy as sp
 from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector, evaluate, substitute
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.compile.named import unfold
 
 Point = dict[Any, Any]
 
@@ -110,7 +111,7 @@ class Domain:
             point.update(self.sampler(rng, d))
         for definitions in (cell.where, self.let):
             for symbol, expr in definitions.items():
-                value = evaluate(expr if isinstance(expr, Linear) else sp.sympify(expr), point)
+                value = evaluate(expr if isinstance(expr, Linear) else unfold(sp.sympify(expr)), point)
                 if not all(number.is_finite for number in (value if isinstance(value, list) else [value])):
                     return None
                 if not isinstance(symbol, InnerProductSymbol):

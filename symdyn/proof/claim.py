@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,6 +21,7 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Linear
 from symdyn.compile.named import NamedFunction, unfold
 from symdyn.domain import Cell, Domain, Point
+from symdyn.proof.exponentials import limit_at_infinity
 from symdyn.proof.numbers import certified_sign, enclosure, residual_size
 from symdyn.proof.tower import Tower, Undecided
 from symdyn.proof.verdict import Witness
@@ -202,8 +204,23 @@ def _dummies(expr: sp.Expr, cell: Cell, variable: sp.Symbol) -> tuple[sp.Expr, d
     return expr.xreplace(rules), back
 
 
-def _limit(expr: sp.Expr, variable: sp.Symbol, to: sp.Expr, side: str) -> sp.Expr:
-    """An exact one-sided limit, the variable replaced by a positive one that tends to zero."""
+def _positive(symbol: Any) -> int | None:
+    """The sign of a symbol with built-in assumptions."""
+    return 2 if symbol.is_positive else None
+
+
+def _limit(
+    expr: sp.Expr, variable: sp.Symbol, to: sp.Expr, side: str, sign_of: Any = lambda symbol: None
+) -> sp.Expr:
+    """An exact one-sided limit: at infinity by dominant exponentials where that decides it, otherwise by SymPy.
+
+    There the variable is replaced by a positive one that tends to zero.
+    """
+    if to in (sp.oo, -sp.oo):
+        with suppress(Undecided):
+            limit = limit_at_infinity(expr.xreplace({variable: sp.sign(to) * variable}), variable, sign_of)
+            if limit is not None:
+                return limit
     e = sp.Dummy("e", positive=True)
     if to in (sp.oo, -sp.oo):
         inner = expr.subs(variable, 1 / e if to is sp.oo else -1 / e)
@@ -260,7 +277,7 @@ class LimitIs:
     def prove(self, domain: Domain, cell: Cell) -> Finding:
         for x, value in self._gaps(domain, cell):
             inner, back = _dummies(x, cell, self.variable)
-            limit = _limit(inner, self.variable, self.to, self.side).xreplace(back)
+            limit = _limit(inner, self.variable, self.to, self.side, _positive).xreplace(back)
             num, _ = tower(cell).convert(limit - value)
             if num:
                 raise Undecided(f"the {self.label} came out as {limit}")
@@ -270,12 +287,13 @@ class LimitIs:
     def _approach(self, x: sp.Expr, value: sp.Expr, domain: Domain, cell: Cell) -> None:
         """Guard against a wrong limit by the computer-algebra system: the values must come near."""
         for point in _points_without(domain, cell, self.variable, 2):
-            at, goal = _at(x, point), _at(value, point)
+            at, goal = _at(x, point), sp.N(_at(value, point), 30)
             gaps = []
             for digits in (10, 20):
                 near = _nearby(self.variable, self.to, self.side, digits)
-                gaps.append(abs(sp.N((at - goal).subs(self.variable, near), 30, maxn=2000)))
-            if not gaps[1] <= gaps[0] or gaps[1] > (1 + abs(sp.N(goal))) / 1000:
+                gaps.append(abs(sp.N(at.subs(self.variable, near), 30, maxn=2000) - goal))
+            rounding = sp.Float("1e-20") * (1 + abs(goal))
+            if not gaps[1] <= sp.Max(gaps[0], rounding) or gaps[1] > (1 + abs(goal)) / 1000:
                 raise Undecided(f"the {self.label} {value} is not approached at {describe(point)}")
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
@@ -321,7 +339,7 @@ class Order:
         found = []
         for x in components(domain.unfold(self.x, cell)):
             inner, back = _dummies(x / self.scale, cell, self.variable)
-            ratio = _limit(inner, self.variable, self.to, self.side)
+            ratio = _limit(inner, self.variable, self.to, self.side, _positive)
             if not ratio.is_finite:
                 raise Undecided(f"{self.label}/({self.scale}) tends to {ratio}")
             found.append(ratio.xreplace(back))

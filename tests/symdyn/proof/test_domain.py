@@ -10,7 +10,7 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile.named import root_sum
 from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import Dynamics, Existence, Identity, Inequality
+from symdyn.statement import Dynamics, Existence, Identity, Inequality, Limit
 
 a, c, x = sp.symbols("a c x", real=True)
 u, w, beta, z = (Vector(name) for name in ("u", "w", "beta", "z"))
@@ -71,3 +71,15 @@ def test_isotropic_and_gram_operators_are_compared_as_gram_operators():
 def test_the_sign_of_a_named_quantity_is_that_of_its_definition(relation, outcome):
     both = Domain((a, x), cells=(Cell("a < 0", {a: -1, x: 1}), Cell("a > 0", {a: 1, x: 1})))
     assert decide(Inequality(root_sum(a, x) + a, relation), both).outcome == outcome
+
+
+@pytest.mark.parametrize(("limit", "outcome"), [(1 * w, "PROVED"), (2 * w, "REFUTED"), (w + beta, "REFUTED")])
+def test_a_limit_of_vectors_may_lose_a_vector(limit, outcome):
+    free = Domain((a,), (w, beta))
+    assert decide(Limit(w + beta / a, a, sp.oo, limit), free).outcome == outcome
+
+
+def test_points_know_the_numbers_that_named_quantities_are():
+    cell = Cell("on a curve", {x: 1}, {c: root_sum(a, x)}, "c² = a² + x")
+    for point in Domain((a, x), cells=(cell,)).points(cell):
+        assert point[c] == sp.sqrt(point[a] ** 2 + point[x])
