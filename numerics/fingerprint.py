@@ -11,7 +11,10 @@ from pathlib import Path
 
 PACKAGES = ("numerics", "derivations", "symdyn")
 # What stores, draws or lists results without touching the numbers: a change there leaves them valid.
-BOOKKEEPING = {"numerics.study", "numerics.runs", "numerics.claims", "numerics.evidence", "numerics.plots"}
+BOOKKEEPING = {
+    f"numerics.{name}"
+    for name in ("study", "runs", "store", "sweep", "checkpoint", "claims", "evidence", "plots")
+}
 
 
 def source_hashes(module: str) -> dict[str, str]:

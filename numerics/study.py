@@ -36,14 +36,15 @@ class Plan:
     """What a study consists of.
 
     scales   the configuration of each of "smoke" (seconds), "laptop" (minutes on two cores) and "paper" (as
-    published). cells    ``cells(cfg)`` lists the grid as dictionaries of labelled coordinates. run
-    ``run(batch, cfg, device, resume)`` measures a list of cells and returns one ``Cell`` for each. ``resume``
-    is a
-             folder of the batch's own, for checkpoints within a long batch.
+             published).
+    cells    ``cells(cfg)`` lists the grid as dictionaries of labelled coordinates.
+    run      ``run(batch, cfg, device, resume)`` measures a list of cells and returns one ``Cell`` for each.
+             ``resume`` is a folder of the batch's own, for checkpoints within a long batch.
     figure   ``figure(results)`` draws a list of ``Cell`` and returns a matplotlib Figure.
     claims   ``claims(measurements)`` returns the claims, from the numbers alone.
     dims     names the axes of the curves, {"S": ("time",)}, for the stored data set.
-    batch    how many cells ``run`` takes at once.
+    batch    how many cells ``run`` takes at most at once; None for no limit.
+    shared   the coordinates in which the cells of a batch agree: ("seed",), say, where a seed decides the data.
     """
 
     scales: Mapping[str, Mapping[str, object]]
@@ -52,7 +53,8 @@ class Plan:
     figure: Callable[[list[Cell]], object]
     claims: Callable[[Measurements], list[Claim]]
     dims: Mapping[str, tuple[str, ...]]
-    batch: int = 1
+    batch: int | None = 1
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Study:
     title: str
     module: str
     plan: Plan
+    attribute: str
+
+    def __reduce__(self):
+        """Studies travel to other processes by name."""
+        return _imported, (self.module, self.attribute)
 
     def configuration(self, scale: str) -> dict[str, object]:
         """The full configuration of a run at a scale. Raises StudyError for an unknown scale."""
@@ -95,9 +102,13 @@ def study(key: str, *, title: str) -> Callable[[Callable[[], Plan]], Study]:
         plan = definition()
         if tuple(plan.scales) != SCALES:
             raise ValueError(f"study {key}: the scales must be {SCALES}, got {tuple(plan.scales)}")
-        return Study(key=key, title=title, module=definition.__module__, plan=plan)
+        return Study(key, title, definition.__module__, plan, definition.__name__)
 
     return declare
+
+
+def _imported(module: str, attribute: str) -> Study:
+    return getattr(importlib.import_module(module), attribute)
 
 
 @dataclass(frozen=True)

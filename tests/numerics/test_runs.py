@@ -19,7 +19,8 @@ from PIL import Image
 from numerics import runs
 from numerics.claims import at_most
 from numerics.plots import new_figure
-from numerics.runs import read_cells, run_study
+from numerics.runs import run_study
+from numerics.store import read_cells
 from numerics.study import SCALES, Cell, Plan, StudyError, study
 
 TOY = """

@@ -1,0 +1,165 @@
+"""The cells of a study, batch by batch: in this process, or on any executor of ``concurrent.futures``.
+
+    with processes(2) as executor:
+        run_study("kunin2024.fig1b-phase-portrait", executor=executor)
+
+Dask (``client.get_executor()``) and submitit speak the same interface. Every batch has a folder of its own for
+checkpoints, and its cells enter the list of finished ones together, as soon as it is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+
+from numerics.checkpoint import fraction_done
+from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
+from numerics.study import Cell, Plan, Study
+
+POLLING = 0.5
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cells that run together, and the folder of their checkpoints."""
+
+    cells: list[dict]
+    resume: Path
+
+
+def complete(
+    study: Study,
+    configuration: Mapping,
+    device: str,
+    folder: Path,
+    *,
+    progress: bool = True,
+    executor: Executor | None = None,
+) -> list[Cell]:
+    """Run the cells that are not there yet, and return all of them in the order of the grid."""
+    folder = folder.resolve()
+    recover(folder)
+    grid = study.plan.cells(configuration)
+    done = {label(cell.cell): cell for cell in read_cells(folder / CELLS)}
+    waiting = [
+        Batch(missing, folder / CHECKPOINTS / _name(missing))
+        for group in batches(study.plan, grid)
+        if (missing := [cell for cell in group if label(cell) not in done])
+    ]
+    with _bar(study.key, grid, done, waiting, progress):
+        for batch, cells in _outcomes(study, waiting, configuration, device, executor):
+            found = finish_batch(folder, batch.resume, cells)
+            done.update({label(cell.cell): cell for cell in found})
+    return [done[label(cell)] for cell in grid]
+
+
+def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
+    """The grid cut into batches: neighbours that agree in the coordinates of ``plan.shared``, and no more than
+    ``plan.batch`` of them. The cut depends on the grid alone, so that a resumed run makes the same one.
+    """
+    groups = [list(group) for _, group in groupby(grid, key=lambda cell: [cell.get(n) for n in plan.shared])]
+    size = plan.batch or max(map(len, groups), default=1)
+    return [group[start : start + size] for group in groups for start in range(0, len(group), size)]
+
+
+def measure(study: Study, cells: list[dict], configuration: Mapping, device: str, resume: Path) -> list[Cell]:
+    """One batch, wherever it runs."""
+    return study.plan.run(cells, configuration, device, resume)
+
+
+def processes(count: int) -> ProcessPoolExecutor:
+    """An executor of ``count`` processes on this machine, with torch on one core in each. They end with the
+    process that started them, even if that is killed.
+    """
+    return ProcessPoolExecutor(
+        count, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
+    )
+
+
+def _begin(parent: int) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _name(cells: Sequence[dict]) -> str:
+    return hashlib.sha256("\n".join(map(label, cells)).encode()).hexdigest()[:16]
+
+
+def _outcomes(study, waiting, configuration, device, executor) -> Iterator[tuple[Batch, list[Cell]]]:
+    if executor is None:
+        for batch in waiting:
+            yield batch, measure(study, batch.cells, configuration, device, batch.resume)
+        return
+    jobs = {
+        executor.submit(measure, study, batch.cells, configuration, device, batch.resume): batch
+        for batch in waiting
+    }
+    try:
+        for job in as_completed(jobs):
+            yield jobs[job], job.result()
+    finally:
+        for job in jobs:
+            job.cancel()
+
+
+@contextmanager
+def _bar(title: str, grid, done: Mapping, waiting: Sequence[Batch], progress: bool) -> Iterator[None]:
+    """A bar with the time that is left; it counts finished cells, and running batches by what they report."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+    )
+    over = threading.Event()
+
+    def state() -> float:
+        running = sum(
+            len(b.cells) * fraction_done(b.resume) for b in waiting if label(b.cells[0]) not in done
+        )
+        return len(done) + running
+
+    with Progress(*columns, console=Console(stderr=True), disable=not progress) as bar:
+        task = bar.add_task(title, total=len(grid), completed=state())
+
+        def follow():
+            while not over.wait(POLLING):
+                bar.update(task, completed=state())
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            over.set()
+            follower.join()
+            bar.update(task, completed=state())
