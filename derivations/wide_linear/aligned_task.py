@@ -1,0 +1,92 @@
+r"""Aligned with the task, the singular values learn one by one, and what they learn does not depend on δ.
+
+On whitened data G = β - β_*. Let a neuron direction y have Aᵀy = p v and Wᵀy = q u, where u, v are singular vectors of
+β_* too, with the singular value s. Then G moves Aᵀy along v and Wᵀy along u: directions stay, and
+
+    ṗ = -η_a q (pq - s),    q̇ = -η_w p (pq - s),    λ̇ = -κ (λ - s)    with λ = pq, κ² = δ² + 4 η_a η_w λ²,
+
+a single neuron with one input and one output, for each of them alone. For δ ≠ 0 the speed κ is at least |δ|, so that
+every λ reaches s. For δ = 0 it vanishes at λ = 0, the saddle, where only starts with λ s ≤ 0 end
+(kunin2024, App. B.1.7).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.wide_linear.isotropy import RATES
+from derivations.wide_linear.network import beta, flow
+from derivations.wide_linear.singular_values import SHAPES, TRIPLE, TRIPLE_RULES, u, v, y
+from derivations.wide_linear.symbols import A, G, W, beta_star, delta, eta_a, eta_w, goal, p, q, sigma
+from symdyn.calculus.gram import Flow
+from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
+from symdyn.domain import Cell, Domain
+from symdyn.matrix_statement import MatrixIdentity
+from symdyn.result import result
+from symdyn.statement import Conservation, Dynamics, Existence, Inequality
+
+
+def _draw_aligned(generator, sizes):
+    """Isotropic weights with a neuron direction, and a task for which its singular vectors are right."""
+    drawn = TRIPLE.declarations[0].sampler(generator, sizes)
+    value = sp.Rational(generator.randint(1, 6), 2)
+    left, right = drawn[u.letter], drawn[v.letter]
+    inputs, outputs = sp.eye(left.rows) - left * left.T, sp.eye(right.rows) - right * right.T
+    free = sp.Matrix(left.rows, right.rows, lambda i, j: generator.randint(-3, 3))
+    return drawn | {beta_star.letter: value * left * right.T + inputs * free * outputs, goal: value}
+
+
+ALIGNED = Rules(
+    Declaration(
+        "a neuron direction aligned with the task",
+        (*TRIPLE_RULES, rule(beta_star @ v, goal * u), rule(beta_star.T @ u, goal * v)),
+        (A.letter, W.letter, beta_star.letter),
+        _draw_aligned,
+        RATES,
+    )
+)
+whitened = {letter: substitute(velocity, {G: beta - beta_star}) for letter, velocity in flow.items()}
+decoupled = Flow({p: -eta_a * q * (p * q - goal), q: -eta_w * p * (p * q - goal)})
+
+planar = Domain((p, q, goal, eta_a, eta_w), cells=(Cell("positive rates", RATES),))
+speeds = Domain(
+    (sigma, delta, eta_a, eta_w),
+    cells=tuple(Cell(f"δ {s} 0", {delta: i, **RATES}) for s, i in ((">", 1), ("<", -1))),
+)
+
+
+@result(
+    ledger=("kunin2024.aligned-solution-independent",),
+    domain=planar,
+    uses=("wide_linear.singular_value_dynamics",),
+)
+def aligned_learning():
+    """Aligned with a whitened task the singular vectors stay, and each singular value reaches that of the task.
+
+    The gap (λ - s)² falls at the rate 2κ, and κ > 0 unless δ = λ = 0.
+    """
+    lam = p * q
+    kappa = eta_w * p**2 + eta_a * q**2
+    return Existence(
+        "the singular vectors stay fixed, the singular values decouple, and the solution does not depend on δ",
+        (
+            MatrixIdentity(
+                derivative(A, whitened).T @ y,
+                -eta_a * q * (lam - goal) * v,
+                SHAPES,
+                ALIGNED,
+                name=r"\dot A^\top y",
+            ),
+            MatrixIdentity(
+                derivative(W, whitened).T @ y,
+                -eta_w * p * (lam - goal) * u,
+                SHAPES,
+                ALIGNED,
+                name=r"\dot W^\top y",
+            ),
+            Conservation(eta_w * p**2 - eta_a * q**2, under=decoupled, name=r"\delta"),
+            Dynamics(lam, -kappa * (lam - goal), under=decoupled, name=r"\lambda"),
+            Dynamics((lam - goal) ** 2, -2 * kappa * (lam - goal) ** 2, under=decoupled),
+            Inequality(sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2), ">=", sp.Abs(delta), on=speeds),
+        ),
+    )
