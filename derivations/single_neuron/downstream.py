@@ -4,9 +4,9 @@ The product of a and ω obeys
 
     (aω)' = (δ - 2η_w a²) aω + η_a ω² + η_w‖β_*‖² a²,
 
-and the last two terms are positive away from a = ω = 0, where nothing moves. So aω increases through each of its zeros; between two
-of them it would have to decrease through one. Hence at most one of a and ω vanishes, and only once; the quadrants
-{a, ω > 0} and {a, ω < 0} are entered and never left. This holds for every balance and all rates.
+and the last two terms are positive away from a = ω = 0, where nothing moves. So aω increases through each of its
+zeros; between two of them it would have to decrease through one. Hence at most one of a and ω vanishes, and only
+once; the quadrants {a, ω > 0} and {a, ω < 0} are entered and never left. This holds for every balance and all rates.
 
 Where a does not vanish, ν and with it the solution of the upstream case remain; where it does, ω does not, and
 υ = a/ω takes the place of ν.

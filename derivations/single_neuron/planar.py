@@ -1,13 +1,16 @@
 r"""The plane of a and ω = wᵀβ_*, in which the single-neuron network moves on whitened data.
 
-With XᵀX = I the gradient in β is β - β_*. Along β_* the flow is that of ω, and ‖w‖² = (η_w a² - δ)/η_a is known from a and the
-conserved δ, so that a and ω move by themselves; across β_* the weights only shrink (kunin2024, App. A.2.4, proof
-of Lemma 4). The paper's equations are those of η_a = η_w = 1: that the product of the rates is one is not enough.
+With XᵀX = I the gradient in β is β - β_*. Along β_* the flow is that of ω, and ‖w‖² = (η_w a² - δ)/η_a is known from
+a and the conserved δ, so that a and ω move by themselves; across β_* the weights only shrink (kunin2024, App. A.2.4,
+proof of Lemma 4). The paper's equations are those of η_a = η_w = 1: that the product of the rates is one is not
+enough.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+import sympy as sp
 
 from derivations.single_neuron.modes import lambda_minus, lambda_plus, rate
 from derivations.single_neuron.symbols import (
@@ -39,6 +42,14 @@ plane = Flow({a: eta_a * omega - a * (eta_w * a**2 - delta), omega: eta_w * (a *
 
 modes = tuple(mode(delta, eta_a * eta_w * s**2) for mode in (lambda_plus, lambda_minus, rate))
 """λ_+, λ_- and R in the balance δ and the length of β_*."""
+
+low, gap = sp.symbols("low gap", real=True)
+
+
+def by_modes(sign: int) -> dict:
+    """δ of a sign and ‖β_*‖ in coordinates that make λ_± rational: the smaller of λ_+ and -λ_- is low, |δ| = gap."""
+    return {delta: sign * gap, s: sp.sqrt(low * (low + abs(sign) * gap) / (eta_a * eta_w))}
+
 
 any_rates = Cell("any rates", {eta_a: 1, eta_w: 1})
 product_one = Cell(

@@ -107,3 +107,4 @@ delta_row = words.scalar(
 )
 k = words.scalar("k", "k", "minus two thirds of zᵀv, the tilt of the objective along the null space")
 tilt = words.vector("tilt", "z", "the linear term of the objective of Azulay et al.")
+share = words.scalar("share", r"\alpha", "amplitude of the growing mode in a E")

@@ -9,9 +9,9 @@ Its modes grow and decay with the rates λ_± = δ/2 ± R. With α = (λ_+ a_0 +
 
     P = α e^{λ_+ t} + (a_0 - α) e^{λ_- t},        η_a Q = -λ_- α e^{λ_+ t} - λ_+ (a_0 - α) e^{λ_- t},
 
-and E² is one integral of exponentials away, φ_1(z) = (e^z - 1)/z. Nothing is singular where a or ω vanishes, and no sign of δ is
-special: what the paper solves in three cases (kunin2024, App. A.2.2 to A.2.4) is this. The functions `trajectory`
-and `mu_phi` compute it.
+and E² is one integral of exponentials away, φ_1(z) = (e^z - 1)/z. Nothing is singular where a or ω vanishes, and no
+sign of δ is special: what the paper solves in three cases (kunin2024, App. A.2.2 to A.2.4) is this. The functions
+`trajectory` and `mu_phi` compute it.
 """
 
 from __future__ import annotations
@@ -72,15 +72,19 @@ def without_overflow():
     return alpha + rest * fast, -(minus * alpha + plus * rest * fast) / eta_a, norm2
 
 
-@result(domain=every_start, uses=("single_neuron.linear_modes", "single_neuron.planar_dynamics"))
+@result(
+    domain=every_start,
+    uses=("single_neuron.linear_modes", "single_neuron.planar_dynamics", "single_neuron.dynamics_across"),
+)
 def solution_for_every_balance():
     """The exact solution a = P/E, ω = Q/E, w = w_⊥(0)/E + ω β_*/‖β_*‖², for every start and every balance."""
-    top_a, top_omega, norm2 = without_overflow()
+    top_a, top_omega, square = without_overflow()
     shrunk = sp.exp(-plus * t)
     along = {a: P / E, omega: Q / E}
-    return Existence(
-        "The flow of the weights is solved for every start, every balance and all rates",
-        because=(
+
+    def facts(solution):
+        scaled = tuple(x * sp.sqrt(square) for x in solution)
+        return (
             Identity(sp.diff(E2_closed, t), 2 * eta_w * P_closed**2),
             Identity(E2_closed.subs(t, 0), sp.S.One),
             Dynamics(P / E, plane.velocities[a].xreplace(along), under=linear, name="a", on=products),
@@ -88,11 +92,14 @@ def solution_for_every_balance():
                 Q / E, plane.velocities[omega].xreplace(along), under=linear, name=r"\omega", on=products
             ),
             Dynamics(1 / E, -eta_w * (P / E) ** 2 / E, under=linear, name="1/E", on=products),
-            Identity(
-                (P_closed * shrunk, Q_closed * shrunk, E2_closed * shrunk**2), (top_a, top_omega, norm2)
-            ),
-        ),
-        compiles=(top_a / sp.sqrt(norm2), top_omega / sp.sqrt(norm2)),
+            Identity(square, E2_closed * shrunk**2),
+            Identity(scaled, (P_closed * shrunk, Q_closed * shrunk)),
+        )
+
+    return Existence.of(
+        (top_a / sp.sqrt(square), top_omega / sp.sqrt(square)),
+        facts,
+        "The flow of the weights is solved for every start, every balance and all rates",
         formula=r"a = \frac{P}{E}, \quad w^\top\beta_* = \frac{Q}{E}, \quad "
         r"w = \frac{w_\perp(0)}{E} + \frac{w^\top\beta_*}{\|\beta_*\|^2}\, \beta_*",
     )
@@ -119,15 +126,14 @@ def zero_crossing_time():
     P e^{-λ_- t} = α e^{2Rt} + a_0 - α is monotone, so that it vanishes at most once, and at t > 0 if and only if
     1 - a_0/α > 1. The function `crossing_time` computes it from the weights.
     """
-    time = sp.log(1 - a0 / alpha) / (2 * R)
     monotone = alpha * sp.exp(2 * R * t) + rest
-    return Existence(
-        "a passes through zero at most once, and at a time t > 0 if and only if a_0 and α have opposite signs",
-        because=(
+    return Existence.of(
+        sp.log(1 - a0 / alpha) / (2 * R),
+        lambda time: (
             Identity(P_closed * sp.exp(-minus * t), monotone),
             Identity(sp.diff(monotone, t), 2 * R * alpha * sp.exp(2 * R * t)),
             Identity(monotone.subs(t, time), sp.S.Zero),
         ),
-        compiles=time,
+        "a passes through zero at most once, and at a time t > 0 if and only if a_0 and α have opposite signs",
         formula=r"t_c = \frac{1}{2R} \log\left(1 - \frac{a_0}{\alpha}\right)",
     )

@@ -1,7 +1,7 @@
 r"""The read-out weight from ν, and with it everything: the way of the paper for δ > 0 (kunin2024, App. A.2.3).
 
-Where a ≠ 0 the equation of a is one of Bernoulli, a' = a (η_a ν + δ - η_w a²), linear in 1/a². With ν(t) known its solution is
-an integral of elementary functions. The paper prints it for η_a = η_w = 1 through
+Where a ≠ 0 the equation of a is one of Bernoulli, a' = a (η_a ν + δ - η_w a²), linear in 1/a². With ν(t) known its
+solution is an integral of elementary functions. The paper prints it for η_a = η_w = 1 through
 
     Y(t) = R t + artanh((2η_a ν_0 + δ)/(2R)),        η_a ν = R tanh Y - δ/2.
 
@@ -19,6 +19,9 @@ import sympy as sp
 from derivations.single_neuron.planar import (
     UNIT,
     any_rates,
+    by_modes,
+    gap,
+    low,
     modes,
     plane,
     product_one,
@@ -51,22 +54,17 @@ from symdyn.statement import Dynamics, Existence, Identity, Inequality
 R = modes[2]
 REAL = f"{UNIT}; and ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"
 
-_low, _gap, _z = sp.symbols("low gap z", real=True)
+_z = sp.Symbol("z", real=True)
 
 
 def real_angle(rates: Cell, sign: int) -> Cell:
-    """Coordinates in which Y is real: the smaller of λ_+ and -λ_- is low, |δ| = gap, and e^{2Y(0)} = z."""
-    plus, minus = (_low + _gap, _low) if sign > 0 else (_low, _low + _gap)
+    """Coordinates in which Y is real: those of the modes, and e^{2Y(0)} = z."""
+    plus, minus = (low + gap, low) if sign > 0 else (low, low + gap)
     ratio = (minus * _z - plus) / (1 + _z) / eta_a
-    where = {
-        delta: sign * _gap,
-        s: sp.sqrt(_low * (_low + _gap) / (eta_a * eta_w)),
-        nu0: ratio,
-        omega0: a0 * ratio,
-    }
+    where = {**by_modes(sign), nu0: ratio, omega0: a0 * ratio}
     return Cell(
         f"{rates.name}, δ {'>' if sign > 0 else '<'} 0, Y real",
-        {**rates.signs, t: 1, a0: 1, _low: 1, _gap: 1, _z: 1},
+        {**rates.signs, t: 1, a0: 1, low: 1, gap: 1, _z: 1},
         {**rates.where, **{x: value.xreplace(dict(rates.where)) for x, value in where.items()}},
         "every δ of this sign, ‖β_*‖ and ν_0 with a real inverse hyperbolic tangent",
     )
