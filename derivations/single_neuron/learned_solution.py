@@ -135,7 +135,7 @@ def final_readout_square():
     return Existence.of(
         final_square,
         facts,
-        r"$a_\infty^2$ is the unique positive root of $\eta_wz^2-\delta'z-\eta_a\|\beta_+\|^2$",
+        r"$a_\infty^2$ is the unique positive root of $\eta_w z^2-\delta'z-\eta_a\|\beta_+\|^2$",
         formula=rf"a_\infty^2 = {typeset(final_square)}",
     )
 

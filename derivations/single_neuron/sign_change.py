@@ -84,7 +84,7 @@ def rank_is_lost_at_a_crossing():
     """M is positive definite for a ≠ 0. Where a = 0 it is η_a w wᵀ, of rank one, and δ = -η_a‖w‖² is negative."""
     form = inner(any_vector, M_weights @ any_vector)
     return Existence(
-        r"$M$ is positive definite where $a\ne0$; $a=0$ needs $\delta<0$ and leaves $M=\eta_aww^\top$",
+        r"$M$ is positive definite where $a\ne0$; $a=0$ needs $\delta<0$ and leaves $M=\eta_a w w^\top$",
         (
             Identity(form, eta_w * a**2 * norm2(any_vector) + eta_a * inner(w, any_vector) ** 2),
             Inequality(form, ">", on=nonzero_readout),
