@@ -19,7 +19,7 @@ UNICODE = {
     "∇": r"\nabla", "∝": r"\propto", "⇔": r"\Leftrightarrow", "⇒": r"\Rightarrow", "≡": r"\equiv",
     "½": r"\tfrac12", "⟂": r"\perp", "⊥": r"\perp",
     "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "⊕": r"\oplus", "⊆": r"\subseteq", "⪯": r"\preceq",
-    "∀": r"\forall", "∃": r"\exists",
+    "∀": r"\forall", "∃": r"\exists", "⋯": r"\cdots",
     "∘": r"\circ", "⊙": r"\odot", "≻": r"\succ", "⪰": r"\succeq", "∩": r"\cap", "∪": r"\cup", "ℓ": r"\ell",
 }  # fmt: skip
 

@@ -1,0 +1,169 @@
+"""What an isotropic deep linear network learns from data that it can interpolate in many ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from derivations.deep_linear.roots import balance_root
+from derivations.deep_linear.weights import hidden_layers
+from symdyn.compile import arrays
+from symdyn.compile.arrays import Array, Collected, Namespace, where
+
+_CONSISTENT = {"float32": 1e-4, "float64": 1e-9}
+
+
+@dataclass(frozen=True)
+class Radial:
+    """At ‖β‖ = r: t = ‖a‖² and s = ‖a‖² - δ, each of batch shape (...)."""
+
+    t: Array
+    s: Array
+
+
+def _radial(xp: Namespace, beta: Array, delta: Array, hidden: int) -> Radial:
+    r = arrays.norm(xp, beta)
+    r, offset = xp.broadcast_arrays(r, -delta) if xp is np else xp.broadcast_tensors(r, -delta)
+    return Radial(*balance_root(xp, r, offset, hidden))
+
+
+def _power(xp: Namespace, base: Array, exponent: float) -> Array:
+    """base^exponent, with value 0 and no gradient at base = 0."""
+    zero = base == 0
+    return where(xp, zero, 1.0 if exponent == 0 else 0.0, where(xp, zero, 1.0, base) ** exponent)
+
+
+def _potential(xp: Namespace, at: Radial, delta: Array, hidden: int) -> Array:
+    """t s^{L/2} - (s^{(L+2)/2} - (-δ)^{(L+2)/2})/(L + 2), the difference without cancellation."""
+    offset, k = -delta, hidden / 2 + 1
+    rich = offset == 0
+    share = where(xp, rich, -1.0, xp.expm1(-k * xp.log1p(at.t / where(xp, rich, 1.0, offset))))
+    return at.t * _power(xp, at.s, hidden / 2) + _power(xp, at.s, k) * share / (hidden + 2)
+
+
+def _check_start(read: Collected) -> None:
+    arrays.require_finite(read, "delta", vectors=("beta0",))
+    arrays.require("delta", read["delta"] <= 0, "zero or negative")
+    moving = (read["beta0"] != 0).any(-1) | (read["delta"] < 0)
+    arrays.require("beta0", moving, "a non-zero vector where delta = 0, for there the network does not move")
+
+
+def inductive_bias(
+    beta: object, beta0: object, depth: int, delta: object = 0.0, *, check: bool = True
+) -> Array:
+    """The objective Q(β) = Φ_δ(β) - ∇Φ_δ(β_0)ᵀβ that an isotropic network minimises among the interpolators.
+
+    In the rich limit δ = 0, with L = depth - 1, Q = (L+1)/(L+2) ‖β‖^{(L+2)/(L+1)} - ‖β_0‖^{-L/(L+1)} β_0ᵀβ. For δ < 0,
+    Φ_δ = ‖a‖² s^{L/2} - (s^{(L+2)/2} - (-δ)^{(L+2)/2})/(L+2) with s = ‖a‖² - δ the root of s^L(s + δ) = ‖β‖².
+
+    Args:
+        beta: where Q is evaluated (..., d).
+        beta0: the function at the start (..., d); not zero where δ = 0.
+        depth: the number of layers, the read-out counted; 1 is linear regression, Q = ‖β‖²/2 - β_0ᵀβ.
+        delta: the balance (...), not positive.
+        check: whether values are checked.
+
+    Returns:
+        Q (...).
+
+    Raises:
+        ValueError: a depth below 1, values out of their domain, shapes that do not fit.
+
+    Source: kunin2024, Theorem 15; results `deep_linear.implicit_bias` and `deep_linear.balanced_potential`.
+
+    >>> float(inductive_bias([3.0, 4.0], [0.0, 1.0], depth=1))
+    8.5
+    """
+    hidden = hidden_layers(depth)
+    read = arrays.collect(beta=beta, beta0=beta0, delta=delta)
+    for name in ("beta", "beta0"):
+        arrays.check_vector(name, read[name])
+    if read["beta"].shape[-1] != read["beta0"].shape[-1]:
+        sizes = f"{read['beta'].shape[-1]} and {read['beta0'].shape[-1]}"
+        raise ValueError(f"beta and beta0 must have the same number of components; they have {sizes}")
+    batch = {name: tuple(read[name].shape[:-1]) for name in ("beta", "beta0")}
+    arrays.broadcast_shape(**batch, delta=tuple(read["delta"].shape))
+    if check and not read.traced:
+        arrays.require_finite(read, vectors=("beta",))
+        _check_start(read)
+    xp = read.xp
+    with arrays.quiet(xp):
+        here = _radial(xp, read["beta"], read["delta"], hidden)
+        start = _radial(xp, read["beta0"], read["delta"], hidden)
+        tilt = (read["beta0"] * read["beta"]).sum(-1) * start.s ** (-hidden / 2)
+        return _potential(xp, here, read["delta"], hidden) - tilt
+
+
+def interpolating_solution(
+    X: object, y: object, beta0: object, depth: int, delta: object = 0.0, *, check: bool = True
+) -> Array:
+    """The interpolator β_∞ that an isotropic network of a given depth learns, the minimiser of `inductive_bias`.
+
+    β_∞ = X⁺y + s^{L/2} u with s^L(s + δ - ‖u‖²) = ‖X⁺y‖², where L = depth - 1 and u is the part of ∇Φ_δ(β_0) in the
+    null space of X; in the rich limit δ = 0, ∇Φ(β_0) = β_0/‖β_0‖^{L/(L+1)}.
+
+    Args:
+        X: inputs (..., n, d) of any rank.
+        y: targets (..., n) that some β fits exactly.
+        beta0: the function at the start (..., d); not zero where δ = 0.
+        depth: the number of layers, the read-out counted; 1 is linear regression.
+        delta: the balance (...), not positive.
+        check: whether values are checked.
+
+    Returns:
+        β_∞ (..., d).
+
+    Raises:
+        ValueError: targets that no β fits, a depth below 1, values out of their domain, shapes that do not fit.
+
+    Source: kunin2024, Theorem 15; result `deep_linear.interpolator`.
+
+    >>> interpolating_solution([[1.0, 0.0]], [3.0], [0.0, 2.0], depth=1)
+    array([3., 2.])
+    """
+    hidden = hidden_layers(depth)
+    read = arrays.collect(X=X, y=y, beta0=beta0, delta=delta)
+    _check_shapes(read)
+    xp = read.xp
+    if check and not read.traced:
+        arrays.require("X", xp.isfinite(read["X"]).all((-2, -1)), "finite")
+        arrays.require_finite(read, vectors=("y",))
+        _check_start(read)
+    rtol = max(read["X"].shape[-2:]) * float(xp.finfo(read.dtype).eps)
+    pinv = xp.linalg.pinv(read["X"], rcond=rtol) if xp is np else xp.linalg.pinv(read["X"], rtol=rtol)
+    least = _apply(pinv, read["y"])
+    if check and not read.traced:
+        _require_fitted(read, least)
+    free = read["beta0"] - _apply(pinv, _apply(read["X"], read["beta0"]))
+    with arrays.quiet(xp):
+        start = _radial(xp, read["beta0"], read["delta"], hidden)
+        unseen = (free * free).sum(-1) * start.s ** (-hidden)
+        r, offset = arrays.norm(xp, least), unseen - read["delta"]
+        r, offset = xp.broadcast_arrays(r, offset) if xp is np else xp.broadcast_tensors(r, offset)
+        _, s = balance_root(xp, r, offset, hidden)
+        return least + _power(xp, s / start.s, hidden / 2)[..., None] * free
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _check_shapes(read: Collected) -> None:
+    for name in ("y", "beta0"):
+        arrays.check_vector(name, read[name])
+    if len(read["X"].shape) < 2:
+        raise ValueError(f"X must be a matrix (..., n, d); its shape is {tuple(read['X'].shape)}")
+    n, d = read["X"].shape[-2:]
+    if read["y"].shape[-1] != n or read["beta0"].shape[-1] != d:
+        sizes = f"{read['y'].shape[-1]} and {read['beta0'].shape[-1]}"
+        raise ValueError(f"X is {n} × {d}, so y needs {n} and beta0 {d} components; they have {sizes}")
+    batch = {name: tuple(read[name].shape[:-1]) for name in ("y", "beta0")}
+    arrays.broadcast_shape(X=tuple(read["X"].shape[:-2]), **batch, delta=tuple(read["delta"].shape))
+
+
+def _require_fitted(read: Collected, least: Array) -> None:
+    xp, y = read.xp, read["y"]
+    gap = arrays.norm(xp, _apply(read["X"], least) - y)
+    tolerance = _CONSISTENT[str(read.dtype).rpartition(".")[2]]
+    arrays.require("y", gap <= tolerance * arrays.norm(xp, y), "a vector X β for some β")
