@@ -208,7 +208,8 @@ class Solution(Statement):
     """Closed forms that solve an initial-value problem.
 
     `solution` maps each unknown to its closed form in `time`, `velocity` each unknown to the right-hand side of its
-    equation (in the unknowns and the time), `initial` each unknown to its value at time zero.
+    equation (in the unknowns and the time), `initial` each unknown to its value at time zero. It compiles to the
+    closed forms, or to `compiles` where that is the same thing without overflow.
     """
 
     solution: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
@@ -216,6 +217,7 @@ class Solution(Statement):
     initial: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
     time: sp.Symbol
     on: Domain | None = None
+    compiles: Any = None
 
     def claims(self) -> list[Any]:
         rules = dict(self.solution)
@@ -225,21 +227,31 @@ class Solution(Statement):
                 rate = sp.sympify(self.velocity[unknown]).xreplace(rules)
                 out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
             out.append(Zero(closed.subs(self.time, 0) - self.initial[unknown], f"initial value of {unknown}"))
+        if self.compiles is not None:
+            out.append(Zero(difference(self.compiles, self._closed), "form that compiles minus closed form"))
         return out
 
     def mutants(self) -> Iterator[Mutant]:
+        alone = replace(self, compiles=None)
         for unknown, closed in self.solution.items():
             for label, changed in mutations(closed):
-                yield f"{unknown}: {label}", replace(self, solution={**self.solution, unknown: changed})
+                yield f"{unknown}: {label}", replace(alone, solution={**self.solution, unknown: changed})
         for unknown in self.solution:
             if unknown in self.velocity:
                 faster = {**self.velocity, unknown: 2 * self.velocity[unknown]}
-                yield f"{unknown}: twice the velocity", replace(self, velocity=faster)
+                yield f"{unknown}: twice the velocity", replace(alone, velocity=faster)
+        if self.compiles is not None:
+            for label, changed in mutations(self.compiles):
+                yield f"{label} in the form that compiles", replace(self, compiles=changed)
+
+    @property
+    def _closed(self) -> Any:
+        closed = tuple(self.solution.values())
+        return closed[0] if len(closed) == 1 else closed
 
     @property
     def value(self) -> Any:
-        closed = tuple(self.solution.values())
-        return closed[0] if len(closed) == 1 else closed
+        return self._closed if self.compiles is None else self.compiles
 
     @property
     def expressions(self) -> tuple[Any, ...]:

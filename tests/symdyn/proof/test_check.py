@@ -169,3 +169,12 @@ def test_every_component_is_changed_by_some_mutant():
     ]
     assert all(any(column) for column in zip(*changed, strict=True))
     assert all(sum(row) == 1 for row in changed)
+
+
+@pytest.mark.parametrize(("form", "outcome"), [(sp.tanh(t + sp.atanh(d)), "PROVED"), (sp.tanh(t), "REFUTED")])
+def test_the_form_a_solution_compiles_to_is_its_closed_form(form, outcome):
+    closed = (sp.sinh(t) + d * sp.cosh(t)) / (sp.cosh(t) + d * sp.sinh(t))
+    inside = Domain((d, t), conditions=(d**2 < 1,))
+    verdict = verify(Solution({x: closed}, {x: 1 - x**2}, {x: d}, t, compiles=form), inside)
+    assert verdict.outcome == outcome
+    assert not verdict.survivors
