@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks import single_neuron
+from benchmarks import compiled, single_neuron
 
 
 @pytest.fixture
@@ -32,3 +32,10 @@ def test_the_exit_status_says_whether_the_ratio_was_reached(small, monkeypatch):
     assert single_neuron.main([]) == 0
     monkeypatch.setattr(single_neuron, "WANTED_RATIO", 1e9)
     assert single_neuron.main([]) == 1
+
+
+def test_the_compiled_potential_keeps_the_digits_that_the_printed_formula_loses(monkeypatch, capsys):
+    monkeypatch.setattr(compiled, "POINTS", 400)
+    assert compiled.main() == 0
+    rows = {line[:16].strip(): line.split() for line in capsys.readouterr().out.splitlines()[1:3]}
+    assert float(rows["compiled"][-1]) < 1e-14 < 1e-3 < float(rows["naive lambdify"][-1])
