@@ -35,10 +35,14 @@ class Printer(LatexPrinter):
     """
 
     def _print_Mul(self, expr: Scalar) -> str:
-        factors = sorted(expr.as_ordered_factors(), key=_place)
+        number, rest = expr.as_coeff_Mul()
+        if number.is_negative:
+            return f"- {self._print(-expr)}"
+        factors = sorted(sympy.Mul.make_args(rest), key=_place)
+        numbers = [] if number == 1 else [number]
         order, self._settings["order"] = self._settings["order"], "none"
         try:
-            return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
+            return str(super()._print_Mul(sympy.Mul(*numbers, *factors, evaluate=False)))
         finally:
             self._settings["order"] = order
 
