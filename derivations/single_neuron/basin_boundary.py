@@ -139,7 +139,7 @@ def with_nu(domain: Domain) -> Domain:
     domain=with_nu(every_start),
     uses=("single_neuron.zero_crossing_time", "single_neuron.nu_solution"),
 )
-def sign_change():
+def sign_change_condition():
     """a ≠ 0 changes its sign if and only if the denominator of ν(t) vanishes: 2R < -2η_a ν_0 - δ, for all rates."""
     ratio = 2 * eta_a * nu0 + delta
     below = 2 * R * sp.cosh(R * t) + ratio * sp.sinh(R * t)

@@ -34,6 +34,14 @@ from symdyn.statement import Dynamics
 
 UNIT = "η_a = η_w = 1: that η_a η_w = 1 is not enough"
 
+POSITIVE = (
+    ("positive", eta_a > 0, "eta_a"),
+    ("positive", eta_w > 0, "eta_w"),
+    ("positive", s > 0, "s"),
+    ("non-negative", t >= 0, "t"),
+)
+"""What the closed forms in time demand of their arguments."""
+
 whitened = Flow({a: -eta_a * inner(w, a * w - beta_star), w: -eta_w * a * (a * w - beta_star)})
 """The flow of the weights on whitened data."""
 

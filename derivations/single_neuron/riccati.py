@@ -16,6 +16,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    POSITIVE,
     UNIT,
     modes,
     plane,
@@ -54,14 +55,22 @@ upsilon_velocity = eta_a + delta * upsilon - eta_w * s**2 * upsilon**2
 
 
 def closed(start, constant, linear, quadratic, rotation):
-    """The solution of y' = constant - linear y - quadratic y², divided by cosh R t: no exponential overflows."""
+    """The solution of y' = constant - linear y - quadratic y²."""
+    grow, turn = sp.cosh(rotation * t), sp.sinh(rotation * t)
+    top = 2 * rotation * start * grow + (2 * constant - linear * start) * turn
+    return top / (2 * rotation * grow + (2 * quadratic * start + linear) * turn)
+
+
+def closed_by_tanh(start, constant, linear, quadratic, rotation):
+    """The same divided by cosh R t above and below: no exponential overflows."""
     tau = sp.tanh(rotation * t)
     top = 2 * rotation * start + (2 * constant - linear * start) * tau
     return top / (2 * rotation + (2 * quadratic * start + linear) * tau)
 
 
-nu_closed = closed(nu0, eta_w * s**2, delta, eta_a, R)
-upsilon_closed = closed(upsilon0, eta_a, -delta, eta_w * s**2, R)
+_nu = (nu0, eta_w * s**2, delta, eta_a, R)
+_upsilon = (upsilon0, eta_a, -delta, eta_w * s**2, R)
+nu_closed, upsilon_closed = closed(*_nu), closed(*_upsilon)
 
 in_plane = Domain(
     (a, omega, delta, s, eta_a, eta_w),
@@ -86,10 +95,11 @@ def nu_dynamics():
     ledger=("kunin2024.upstream-nu-solution",),
     domain=every_start,
     uses=("single_neuron.nu_dynamics",),
+    requires=POSITIVE,
 )
 def nu_solution():
     """The solution ν(t), for all rates and every balance."""
-    return Solution({nu: nu_closed}, {nu: nu_velocity}, {nu: nu0}, t)
+    return Solution({nu: nu_closed}, {nu: nu_velocity}, {nu: nu0}, t, compiles=closed_by_tanh(*_nu))
 
 
 @result(
@@ -104,10 +114,14 @@ def upsilon_dynamics():
     ledger=("kunin2024.downstream-upsilon-solution",),
     domain=every_start,
     uses=("single_neuron.upsilon_dynamics",),
+    requires=POSITIVE,
 )
 def upsilon_solution():
     """The solution υ(t), through the zero of a, for all rates and every balance."""
-    return Solution({upsilon: upsilon_closed}, {upsilon: upsilon_velocity}, {upsilon: upsilon0}, t)
+    stable = closed_by_tanh(*_upsilon)
+    return Solution(
+        {upsilon: upsilon_closed}, {upsilon: upsilon_velocity}, {upsilon: upsilon0}, t, compiles=stable
+    )
 
 
 nu_of_pole = (R / sp.tanh(R * (t - t_c)) - delta / 2) / eta_a

@@ -223,9 +223,15 @@ class Tower:
 
     def convert(self, expr: sp.Expr) -> Pair:
         """The element of the tower that an expression denotes."""
-        expr = to_exponentials(sp.sympify(expr))
+        expr = self._without_moduli(to_exponentials(sp.sympify(expr)))
         self._scan_exponents(expr)
         return self._convert(expr)
+
+    def _without_moduli(self, expr: sp.Expr) -> sp.Expr:
+        """Moduli in exponents as the cell decides them, so that √(x²) and x are one exponent where x > 0."""
+        moduli = set().union(*(e.args[0].atoms(sp.Abs) for e in expr.atoms(sp.exp)))
+        signs = {m: _unit(self.sign(self._convert(m.args[0]))) for m in moduli}
+        return expr.xreplace({m: s * m.args[0] for m, s in signs.items() if s is not None})
 
     def _scan_exponents(self, expr: sp.Expr) -> None:
         for node in expr.atoms(sp.exp):

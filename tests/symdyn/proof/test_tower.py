@@ -37,6 +37,7 @@ TRUE = [
     sp.exp(2 * sp.log(x)) - x**2,
     sp.exp(t * d / 2) ** 2 - sp.exp(t * d),
     abs(x) - x,
+    sp.exp(t * sp.sqrt(4 * d * x**2)) - sp.exp(t * x * sp.sqrt(d)) ** 2,
     sp.Max(x, -x) - x,
     sp.sign(x + y) - 1,
     sp.Piecewise((x, x > 0), (0, True)) - x,
