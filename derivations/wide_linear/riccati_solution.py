@@ -1,0 +1,172 @@
+r"""The Riccati and Bernoulli equations of c = h in closed form, whether or not ν commutes with S.
+
+Let N = η_a ν + δ/2 I and P = δ²/4 I + η_a η_w S. Then Ṅ = P - N², which u̇ = N u makes linear: ü = P u. Let u and v
+start with u = v = I and u̇ = v̇ = N₀, where v̈ = v P. With R = P^½, all functions of R commuting,
+
+    u = cosh Rt + R⁻¹ sinh Rt N₀,        v = cosh Rt + N₀ R⁻¹ sinh Rt.
+
+The Wronskian v u̇ - v̇ u is conserved and zero at first, so that N = u̇ u⁻¹ = v⁻¹ v̇. The inverse Y of C obeys the linear
+equation Ẏ = -(N + δ/2)Y - Y(N + δ/2)ᵀ + 2η_w I. Hence, with Z(0) = C₀⁻¹,
+
+    ν = (u̇ u⁻¹ - δ/2 I)/η_a,        C = e^{δt} vᵀ Z⁻¹ v,        Ż = 2η_w e^{δt} v vᵀ,
+
+and Z is a quadratic polynomial of N₀ whose coefficients are integrals of functions of R, known on its eigenvalues.
+The paper says that this cannot easily be done unless ν and S share their eigenvectors (kunin2024, App. B.1.1).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.wide_linear.shared_width import C_velocity, nu_velocity
+from derivations.wide_linear.symbols import J1, J2, J3, S, c, delta, eta_a, eta_w, nu, rho, t
+from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, random_matrix, rule
+from symdyn.domain import Cell, Domain
+from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.result import printed, result
+from symdyn.statement import Existence, Solution
+
+SHAPES = ({c: 2}, {c: 3})
+one = eye(c)
+
+P, K, H = (matrix(name, c, c, symmetric=True) for name in "PKH")
+N0, N = matrix("N0", c, c, "N_0"), matrix("N", c, c)
+u, u_dot, v, v_dot, Z = (
+    matrix(name, c, c, tex)
+    for name, tex in (("u", "u"), ("ud", r"\dot u"), ("v", "v"), ("vd", r"\dot v"), ("Z", "Z"))
+)
+Y = matrix("Y", c, c, symmetric=True)
+growth = sp.Symbol("E", real=True)
+
+linear = {u: u_dot, u_dot: P @ u, v: v_dot, v_dot: v @ P}
+
+
+def inverse(of):
+    """A letter for the inverse of another, the rules that say so, and a sampler."""
+    letter = matrix(f"{of.letter.name}i", c, c, rf"{of.letter.symbol}^{{-1}}")
+
+    def sampler(generator, sizes):
+        value = random_matrix(generator, of.letter, sizes)
+        return {of.letter: value, letter.letter: value.inv()}
+
+    rules = (rule(of @ letter, one), rule(letter @ of, one))
+    return letter, Rules(Declaration("an inverse", rules, (of.letter, letter.letter), sampler))
+
+
+def functions_of_root():
+    """K = cosh Rt and H = R⁻¹ sinh Rt move by K̇ = PH = HP and Ḣ = K; u and v made of them solve ü = Pu and v̈ = vP."""
+    right, left = K + H @ N0, K + N0 @ H
+    first, second = {K: P @ H, H: K}, {K: H @ P, H: K}
+    return (
+        MatrixDynamics(right, P @ H + K @ N0, first, SHAPES, name="u"),
+        MatrixDynamics(P @ H + K @ N0, P @ right, first, SHAPES, name=r"\dot u"),
+        MatrixDynamics(left, H @ P + N0 @ K, second, SHAPES, name="v"),
+        MatrixDynamics(H @ P + N0 @ K, left @ P, second, SHAPES, name=r"\dot v"),
+    )
+
+
+@result(ledger=())
+def riccati_linearised():
+    """The Riccati equation is linear in u, of which N = u̇ u⁻¹ is the logarithmic derivative, and in v."""
+    ui, of_u = inverse(u)
+    shifted = eta_a * nu + delta / 2 * one
+    square = delta**2 / 4 * one + eta_a * eta_w * S
+    from_right = {u: u_dot, u_dot: P @ u, ui: -ui @ u_dot @ ui}
+    return Existence(
+        r"$N=\dot uu^{-1}=v^{-1}\dot v$ solves $\dot N=P-N^2$, for $N=\eta_a\nu+\frac\delta2I$ and "
+        r"$P=\frac{\delta^2}4I+\eta_a\eta_wS$",
+        (
+            MatrixIdentity(eta_a * nu_velocity(nu, S), square - shifted @ shifted, SHAPES, name=r"\dot N"),
+            MatrixDynamics(u_dot @ ui, P - u_dot @ ui @ u_dot @ ui, from_right, SHAPES, of_u, name="N"),
+            MatrixConservation(v @ u_dot - v_dot @ u, linear, SHAPES),
+            *functions_of_root(),
+        ),
+    )
+
+
+@result(ledger=())
+def bernoulli_linearised():
+    """The inverse of C obeys a linear equation, solved by v and an integral of v vᵀ; E stands for exp(δt)."""
+    vi, of_v = inverse(v)
+    pull = N + delta / 2 * one
+    rate = -pull @ Y - Y @ pull.T + 2 * eta_w * one
+    closed = vi @ Z @ vi.T / growth
+    own_pull = vi @ v_dot + delta / 2 * one
+    moving = {v: v_dot, vi: -vi @ v_dot @ vi, Z: 2 * eta_w * growth * v @ v.T, growth: delta * growth}
+    ratio, inverse_Y = (pull - delta * one) / eta_a, Y.inverse()
+    return Existence(
+        r"$C^{-1}=e^{-\delta t}v^{-1}Zv^{-\top}$ with $\dot Z=2\eta_we^{\delta t}vv^\top$",
+        (
+            MatrixDynamics(inverse_Y, C_velocity(ratio, inverse_Y), {Y: rate}, SHAPES, name="C"),
+            MatrixDynamics(
+                closed,
+                -own_pull @ closed - closed @ own_pull.T + 2 * eta_w * one,
+                moving,
+                SHAPES,
+                of_v,
+                name="C^{-1}",
+            ),
+        ),
+    )
+
+
+double = 2 * rho
+even = (sp.exp(delta * t) * (delta * sp.cosh(double * t) - double * sp.sinh(double * t)) - delta) / (
+    delta**2 - double**2
+)
+odd = (sp.exp(delta * t) * (delta * sp.sinh(double * t) - double * sp.cosh(double * t)) + double) / (
+    delta**2 - double**2
+)
+flat = (sp.exp(delta * t) - 1) / delta
+closed_integrals = {J1: (flat + even) / 2, J2: odd / (2 * rho), J3: (even - flat) / (2 * rho**2)}
+
+generic = Domain(
+    (t, delta, rho),
+    cells=(Cell("t, R > 0", {t: 1, rho: 1}),),
+    conditions=(sp.Ne(delta**2, 4 * rho**2), sp.Ne(delta, 0)),
+    words="δ ≠ 0, S invertible; elsewhere by continuity",
+)
+
+
+@result(ledger=(), domain=generic)
+def riccati_integrals():
+    """The integrals in Z are known functions of R, here on one of its eigenvalues."""
+    root = sp.exp(delta * t)
+    cosh, sinh = sp.cosh(rho * t), sp.sinh(rho * t) / rho
+    return Solution(
+        closed_integrals,
+        {J1: root * cosh**2, J2: root * cosh * sinh, J3: root * sinh**2},
+        {J1: sp.S.Zero, J2: sp.S.Zero, J3: sp.S.Zero},
+        t,
+    )
+
+
+@result(
+    ledger=("kunin2024.ch-solvability",),
+    uses=(
+        "wide_linear.ratio_dynamics",
+        "wide_linear.gram_dynamics",
+        "wide_linear.riccati_linearised",
+        "wide_linear.bernoulli_linearised",
+        "wide_linear.riccati_integrals",
+    ),
+)
+def closed_form():
+    """The system of ν and C is solved in closed form for every start, also where ν does not commute with S."""
+    kept = (K + N0 @ H) @ (K + N0 @ H).T
+    parts = K @ K + N0 @ H @ K + K @ H @ N0.T + N0 @ H @ H @ N0.T
+    return Existence(
+        r"$\nu=(\dot uu^{-1}-\frac\delta2I)/\eta_a$ and $C=e^{\delta t}v^\top Z^{-1}v$ with "
+        r"$Z=C_0^{-1}+2\eta_w(J_1+N_0J_2+J_2N_0^\top+N_0J_3N_0^\top)$",
+        (MatrixIdentity(kept, parts, SHAPES, name=r"vv^\top"),),
+    )
+
+
+@printed(
+    "kunin2024.ch-solvability",
+    quote=r"Unless $\nu$ and $\beta_*^\top\beta_*$ share the same eigenspace",
+    severity="scope",
+)
+def printed_shared_eigenspace():
+    """As printed, what is solved has ν and S with the same eigenvectors, so that they commute."""
+    return MatrixIdentity(nu @ S, S @ nu, SHAPES)
