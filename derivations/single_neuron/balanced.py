@@ -103,7 +103,7 @@ def balanced_sign():
     parts = Cell("w in its parts", {s: 1}, {omega: s * _along, n: sp.sqrt(_along**2 + _across**2)})
     apex = Cell("the apex", {eta_a: 1, eta_w: 1, s: 1}, {a: 0, omega: 0, delta: 0}, "a = 0 and w = 0")
     return Existence(
-        "For δ = 0 the sign of μ is that of a, and never changes",
+        r"For $\delta = 0$ the sign of $\mu$ is that of $a$, and never changes",
         because=(
             Inequality(mu_of_weights * a, ">"),
             Dynamics(a, (sp.sign(a) * root * s * phi - eta_w * a**2) * a, under=whitened),
@@ -144,7 +144,10 @@ REQUIRES = (
 )
 def balanced_alignment():
     """The cosine for δ = 0 and a_0 > 0: φ = tanh(artanh φ_0 + √(η_a η_w)‖β_*‖ t)."""
-    return Solution({phi: sp.tanh(angle)}, {phi: root * s * (1 - phi**2)}, {phi: phi0}, t)
+    left = 2 / (sp.exp(2 * root * s * t) + 1)
+    stable = (1 + phi0 - left) / (1 + phi0 - phi0 * left)
+    velocity = {phi: root * s * (1 - phi**2)}
+    return Solution({phi: sp.tanh(angle)}, velocity, {phi: phi0}, t, compiles=stable)
 
 
 @printed(

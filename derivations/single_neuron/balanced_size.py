@@ -94,7 +94,11 @@ def printed_balanced_size_dynamics():
 def balanced_size():
     """The signed norm μ for δ = 0 and a_0 > 0, with the factor ‖β_*‖ that the paper's formula lacks."""
     start = constant(s, sp.atanh(phi0), mu0)
-    stable = 2 * s / ((2 * angle + start) * sp.sech(angle) ** 2 + 2 * sp.tanh(angle))
+    left = 2 / (sp.exp(2 * root * s * t) + 1)
+    turned = 1 + phi0 - phi0 * left
+    below = sp.tanh(root * s * t) * ((1 + phi0) ** 2 - 2 * phi0 * left)
+    below += left * (2 - left) * (s / mu0 + (1 - phi0) * (1 + phi0) * root * s * t)
+    stable = s * turned**2 / below
     velocity = {mu: size_velocity(sp.tanh(angle))}
     return Solution({mu: size(s, angle, start)}, velocity, {mu: mu0}, t, compiles=stable)
 
@@ -151,7 +155,7 @@ def balanced_saddle():
     With μ = a‖w‖ and η_w a² = η_a‖w‖² both a and w tend to 0.
     """
     return Existence(
-        "φ stays at -1, and μ tends to 0",
+        r"$\phi$ stays at $-1$, and $\mu$ tends to $0$",
         because=(
             Identity(positive_flow.velocities[phi].xreplace({phi: sp.S.NegativeOne}), sp.S.Zero),
             Solution({mu: size_at_minus_one}, {mu: size_velocity(-1)}, {mu: mu0}, t),

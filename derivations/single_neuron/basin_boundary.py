@@ -77,7 +77,8 @@ a_on_surface = a0 * sp.exp(minus * t) / sp.sqrt(1 + eta_w * a0**2 * (1 - sp.exp(
 def separating_surface():
     """The surface λ_+ a + η_a ω = 0 is never left, and runs into the saddle a = ω = 0, for all rates."""
     return Existence(
-        "A start on λ_+ a + η_a ω = 0 stays on this surface and tends to the saddle a = ω = 0",
+        r"A start on $\lambda_+ a + \eta_a\, w^\top\beta_* = 0$ stays on this surface and tends to the saddle "
+        r"$a = w^\top\beta_* = 0$",
         because=(
             Dynamics(F, (plus - eta_w * a**2) * F, under=plane, name="F", on=every_weight),
             Dynamics(a, (minus - eta_w * a**2) * a, under=plane),
@@ -144,7 +145,8 @@ def sign_change_condition():
     ratio = 2 * eta_a * nu0 + delta
     below = 2 * R * sp.cosh(R * t) + ratio * sp.sinh(R * t)
     return Existence(
-        "a changes its sign if and only if the denominator of ν(t) vanishes, if and only if 2R < -2η_a ν_0 - δ",
+        r"$a$ changes its sign if and only if the denominator of $\nu(t)$ vanishes, if and only if "
+        r"$2R < -2\eta_a\nu_0 - \delta$",
         because=(
             Identity(P_closed, a0 * sp.exp(delta * t / 2) * below / (2 * R)),
             Identity(4 * R * alpha, a0 * (2 * R + ratio)),

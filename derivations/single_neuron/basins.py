@@ -71,7 +71,7 @@ def surface_empty_upstream():
     across = (eta_w * a**2 - delta) / eta_a - omega**2 / s**2
     squares = (plus * a) ** 2 - (eta_a * omega) ** 2
     return Existence(
-        "For δ > 0 the separating surface and the hyperboloid do not meet",
+        r"For $\delta > 0$ the separating surface and the hyperboloid do not meet",
         because=(
             Identity(squares, eta_a**2 * s**2 * across + delta * (plus * a**2 + eta_a * s**2)),
             Inequality(squares, ">", on=weights_upstream),
@@ -102,8 +102,8 @@ def final_branch():
             Limit(square, t, sp.oo, eta_w * share**2 / plus, on=growing_modes),
             Identity(-plus * minus / (eta_a * eta_w), s**2),
         ),
-        "The branch that is reached has the sign of λ_+ a_0 + η_a ω_0 where this is not zero; for δ > 0 it is that "
-        "of a_0",
+        r"The branch that is reached has the sign of $\lambda_+ a_0 + \eta_a\, w_0^\top\beta_*$ where this is not "
+        r"zero; for $\delta > 0$ it is that of $a_0$",
         formula=r"\operatorname{sgn} a(\infty) = "
         r"\operatorname{sgn}\left(\lambda_+ a_0 + \eta_a\, w_0^\top\beta_*\right)",
     )
@@ -112,7 +112,8 @@ def final_branch():
 def printed_basin():
     """The two rows of the printed basin: for δ ≥ 0 |η_a ω_0| < λ_+|a_0|, for δ < 0 the hyperplane."""
     return Existence(
-        "The final sign of a is that of a_0 for δ ≥ 0, and that of the printed functional for δ < 0",
+        r"The final sign of $a$ is that of $a_0$ for $\delta \ge 0$, and that of the printed functional for "
+        r"$\delta < 0$",
         because=(
             surface_empty_upstream.statement.because[1],
             Inequality(printed_F0 * alpha, ">"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from derivations.single_neuron.modes import lambda_minus, lambda_plus, rate
 from derivations.single_neuron.quantities import (
     kappa,
     kappa_minus,
@@ -24,7 +25,16 @@ from symdyn.domain import Cell, Domain, holds
 from symdyn.result import result
 from symdyn.statement import Existence, Identity
 
-QUANTITIES = (kappa, kappa_plus, kappa_minus, radial_potential, potential_slope)
+QUANTITIES = (
+    kappa,
+    kappa_plus,
+    kappa_minus,
+    radial_potential,
+    potential_slope,
+    rate,
+    lambda_plus,
+    lambda_minus,
+)
 
 INTERIOR = (
     Cell("δ > 0", {delta: 1, x: 1}),
@@ -65,7 +75,7 @@ def derivatives(quantity) -> Iterator[Identity]:
 
 @result()
 def stable_forms():
-    """The stable forms of κ, κ ± δ, Φ_δ and its slope equal their definitions."""
+    """The stable forms of κ, κ ± δ, Φ_δ, its slope, and of R and λ_± equal their definitions."""
     facts = [fact for q in QUANTITIES for part in (forms, derivatives) for fact in part(q.quantity)]
     return Existence(
         "the stable forms and the declared derivatives of the named quantities are right", tuple(facts)

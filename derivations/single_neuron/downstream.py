@@ -72,7 +72,7 @@ def no_motion_at_the_origin():
 def single_zero():
     """The product a wᵀβ_* vanishes at most once, for every balance and all rates."""
     return Existence(
-        "If a_0 ≠ 0 or w_0ᵀβ_* ≠ 0, then a wᵀβ_* = 0 has at most one solution t ≥ 0",
+        r"If $a_0 \ne 0$ or $w_0^\top\beta_* \ne 0$, then $a\, w^\top\beta_* = 0$ has at most one solution $t \ge 0$",
         because=(
             no_motion_at_the_origin(),
             Dynamics(a * omega, (delta - 2 * eta_w * a**2) * a * omega + push, under=plane),
@@ -101,8 +101,8 @@ def invariant_orthants():
         for velocity, coordinate, other in ((velocity_a, omega, a), (velocity_omega, a, omega))
     ]
     return Existence(
-        "{a > 0, ω > 0} and {a < 0, ω < 0} are positively invariant; the only rest point on their "
-        "boundaries is the origin",
+        r"$\{a > 0, \omega > 0\}$ and $\{a < 0, \omega < 0\}$ are positively invariant; the only rest point on "
+        "their boundaries is the origin",
         because=(no_motion_at_the_origin(), *inward),
     )
 
@@ -161,7 +161,8 @@ def solution_without_crossing():
     parts being imaginary.
     """
     return Existence(
-        "If δ < 0 and a does not cross zero, then ν is finite for all t, and ν(t) and 1/a(t)² are those of δ > 0",
+        r"If $\delta < 0$ and $a$ does not cross zero, then $\nu$ is finite for all $t$, and $\nu(t)$ and $1/a(t)^2$ "
+        r"are those of $\delta > 0$",
         because=(
             Inequality(denominator(nu0), ">", on=no_crossing),
             Identity(E2_closed / P_closed**2, inverse_square()),
@@ -182,6 +183,6 @@ def printed_solution_without_crossing():
     """The printed ν(t) and a(t) of δ > 0, for δ < 0."""
     printed_a = 2 * sp.exp(t * delta / 2) * s / sp.sqrt(printed_square_bracket(s, a0, omega0) / delta)
     return Existence(
-        "The solution of δ > 0 still holds",
+        r"The solution of $\delta > 0$ still holds",
         because=(printed_nu_solution.statement, Identity(printed_a, P_closed / sp.sqrt(E2_closed))),
     )

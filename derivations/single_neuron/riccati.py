@@ -45,11 +45,12 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import inner
+from symdyn.compile.named import expm1_ratio as phi1
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Limit, Solution
 
-R = modes[2]
+plus, minus, R = modes
 nu_velocity = eta_w * s**2 - delta * nu - eta_a * nu**2
 upsilon_velocity = eta_a + delta * upsilon - eta_w * s**2 * upsilon**2
 
@@ -61,16 +62,19 @@ def closed(start, constant, linear, quadratic, rotation):
     return top / (2 * rotation * grow + (2 * quadratic * start + linear) * turn)
 
 
-def closed_by_tanh(start, constant, linear, quadratic, rotation):
-    """The same divided by cosh R t above and below: no exponential overflows."""
-    tau = sp.tanh(rotation * t)
-    top = 2 * rotation * start + (2 * constant - linear * start) * tau
-    return top / (2 * rotation + (2 * quadratic * start + linear) * tau)
+def by_rates(start, quadratic, fast, slow):
+    """The same by rates with fast - slow = linear, fast · slow = constant · quadratic: no overflow, no cancellation.
+
+    With e = e^{-2Rt} and n = quadratic · start it is n (fast e + slow) + fast slow (1 - e), divided by quadratic
+    times fast + slow e + n (1 - e).
+    """
+    n, e = quadratic * start, sp.exp(-2 * R * t)
+    gone = 2 * R * t * phi1(-2 * R * t)
+    return (n * (fast * e + slow) + fast * slow * gone) / (quadratic * (fast + slow * e + n * gone))
 
 
-_nu = (nu0, eta_w * s**2, delta, eta_a, R)
-_upsilon = (upsilon0, eta_a, -delta, eta_w * s**2, R)
-nu_closed, upsilon_closed = closed(*_nu), closed(*_upsilon)
+nu_closed = closed(nu0, eta_w * s**2, delta, eta_a, R)
+upsilon_closed = closed(upsilon0, eta_a, -delta, eta_w * s**2, R)
 
 in_plane = Domain(
     (a, omega, delta, s, eta_a, eta_w),
@@ -99,7 +103,9 @@ def nu_dynamics():
 )
 def nu_solution():
     """The solution ν(t), for all rates and every balance."""
-    return Solution({nu: nu_closed}, {nu: nu_velocity}, {nu: nu0}, t, compiles=closed_by_tanh(*_nu))
+    return Solution(
+        {nu: nu_closed}, {nu: nu_velocity}, {nu: nu0}, t, compiles=by_rates(nu0, eta_a, plus, -minus)
+    )
 
 
 @result(
@@ -118,7 +124,7 @@ def upsilon_dynamics():
 )
 def upsilon_solution():
     """The solution υ(t), through the zero of a, for all rates and every balance."""
-    stable = closed_by_tanh(*_upsilon)
+    stable = by_rates(upsilon0, eta_w * s**2, -minus, plus)
     return Solution(
         {upsilon: upsilon_closed}, {upsilon: upsilon_velocity}, {upsilon: upsilon0}, t, compiles=stable
     )
@@ -153,7 +159,7 @@ def nu_pole():
         conditions=(sp.Ne(omega, 0),),
     )
     return Existence(
-        "Where a passes through zero at a time t_c, ν has a simple pole, and is infinite at a finite time",
+        r"Where $a$ passes through zero at a time $t_c$, $\nu$ has a simple pole: it blows up in finite time",
         because=(
             Identity(tuple(plane.velocities.values()), (sp.S.Zero, sp.S.Zero), on=origin),
             Dynamics(a / omega, eta_a, under=plane, name=r"\upsilon", on=crossing),

@@ -50,7 +50,8 @@ def special_cases():
     """The balanced, upstream and downstream solutions of the paper, corrected, as the one exact solution."""
     size_now = size(s, angle, constant(s, sp.atanh(phi0), mu0))
     return Existence(
-        "The solutions for δ = 0, δ > 0 and δ < 0 are special cases of a = P/E, ω = Q/E",
+        r"The solutions for $\delta = 0$, $\delta > 0$ and $\delta < 0$ are special cases of $a = P/E$, "
+        r"$w^\top\beta_* = Q/E$",
         because=(
             Identity(Q_closed / P_closed, nu_closed, name=r"\nu"),
             Identity(P_closed / Q_closed, upsilon_closed, name=r"\upsilon"),

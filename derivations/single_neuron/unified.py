@@ -19,7 +19,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.modes import amplitude
-from derivations.single_neuron.planar import modes, plane
+from derivations.single_neuron.planar import POSITIVE, modes, plane
 from derivations.single_neuron.symbols import E, P, Q, a, a0, delta, eta_a, eta_w, omega, omega0, s, t
 from symdyn.calculus.gram import Flow
 from symdyn.compile.named import expm1_ratio as phi1
@@ -75,6 +75,7 @@ def without_overflow():
 @result(
     domain=every_start,
     uses=("single_neuron.linear_modes", "single_neuron.planar_dynamics", "single_neuron.dynamics_across"),
+    requires=POSITIVE,
 )
 def solution_for_every_balance():
     """The exact solution a = P/E, ω = Q/E, w = w_⊥(0)/E + ω β_*/‖β_*‖², for every start and every balance."""
@@ -112,13 +113,21 @@ def solution_keeps_balance():
     ‖w_⊥(0)‖² = (η_w a_0² - δ)/η_a - ω_0²/‖β_*‖² is known from the start.
     """
     across = eta_w * a0**2 - delta - eta_a * omega0**2 / s**2
-    return Identity(eta_w * P_closed**2 - eta_a * Q_closed**2 / s**2 - across, delta * E2_closed)
+    return Existence(
+        r"$\delta$ is conserved by the exact solution",
+        because=(Identity(eta_w * P_closed**2 - eta_a * Q_closed**2 / s**2 - across, delta * E2_closed),),
+        formula=r"\eta_w P^2 - \eta_a \frac{Q^2}{\|\beta_*\|^2} - \eta_a \|w_\perp(0)\|^2 = \delta E^2",
+    )
 
 
 @result(
     domain=every_start,
     uses=("single_neuron.solution_for_every_balance",),
     arguments=("delta", "s", "a0", "omega0", "eta_a", "eta_w"),
+    requires=(
+        *POSITIVE[:3],
+        ("of the sign opposite to λ_+ a0 + η_a omega0", a0 * (plus * a0 + eta_a * omega0) < 0, "a0"),
+    ),
 )
 def zero_crossing_time():
     """The time at which a passes through zero: log(1 - a_0/α)/(2R), where a_0 and α have opposite signs.
@@ -134,6 +143,7 @@ def zero_crossing_time():
             Identity(sp.diff(monotone, t), 2 * R * alpha * sp.exp(2 * R * t)),
             Identity(monotone.subs(t, time), sp.S.Zero),
         ),
-        "a passes through zero at most once, and at a time t > 0 if and only if a_0 and α have opposite signs",
+        r"$a$ passes through zero at most once, and at a time $t > 0$ if and only if $a_0$ and $\alpha$ have "
+        "opposite signs",
         formula=r"t_c = \frac{1}{2R} \log\left(1 - \frac{a_0}{\alpha}\right)",
     )

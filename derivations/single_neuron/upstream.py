@@ -45,7 +45,7 @@ from derivations.single_neuron.symbols import (
     t,
     w,
 )
-from derivations.single_neuron.unified import E2_closed, P_closed
+from derivations.single_neuron.unified import E2_closed, P_closed, without_overflow
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
@@ -132,7 +132,7 @@ def printed_angle():
     """As printed: Y is a real number, and ν + δ/2 is R times its hyperbolic tangent."""
     root = sp.sqrt(delta**2 + 4 * s**2)
     return Existence(
-        "Y(t) is well defined",
+        "$Y(t)$ is well defined",
         because=(
             Inequality(((2 * omega0 / a0 + delta) / root) ** 2, "<", 1),
             Identity(nu_closed, root / 2 * sp.tanh(angle(s, omega0 / a0)) - delta / 2),
@@ -157,7 +157,8 @@ def inverse_square():
 )
 def upstream_readout():
     """The closed form of 1/a(t)² for all rates, where Y is real: it is E²/P² of the exact solution."""
-    return Identity(E2_closed / P_closed**2, inverse_square(), name="a^{-2}")
+    top, _, square = without_overflow()
+    return Identity(E2_closed / P_closed**2, inverse_square(), name="a^{-2}", compiles=square / top**2)
 
 
 @printed(
