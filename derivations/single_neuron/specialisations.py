@@ -13,7 +13,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.balanced import angle, z
-from derivations.single_neuron.balanced_size import constant, size
+from derivations.single_neuron.balanced_bernoulli import constant, size
 from derivations.single_neuron.riccati import nu_closed, upsilon_closed
 from derivations.single_neuron.symbols import a0, delta, eta_a, eta_w, mu0, nu0, omega0, phi0, s, t, upsilon0
 from derivations.single_neuron.unified import E2_closed, P_closed, Q_closed, every_start

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from derivations.single_neuron import balanced_size, basins, functions, riccati, unified, upstream
+from derivations.single_neuron import balanced_bernoulli, basins, functions, riccati, unified, upstream
 from derivations.single_neuron.symbols import a0 as start
 from derivations.single_neuron.symbols import delta, omega0, s, t
 
@@ -57,9 +57,9 @@ def test_the_corrected_balanced_size_is_the_trajectory():
     phi0 = w0 @ BETA_STAR / (np.linalg.norm(w0) * length)
     arguments = {"eta_a": eta_a, "eta_w": eta_w, "s": length, "mu0": a0 * np.linalg.norm(w0), "phi0": phi0}
     np.testing.assert_allclose(
-        balanced_size.balanced_size(t=1.1, **arguments), a * np.linalg.norm(w), rtol=1e-9
+        balanced_bernoulli.balanced_size(t=1.1, **arguments), a * np.linalg.norm(w), rtol=1e-9
     )
-    np.testing.assert_allclose(balanced_size.balanced_size(t=1e4, **arguments), length, rtol=1e-14)
+    np.testing.assert_allclose(balanced_bernoulli.balanced_size(t=1e4, **arguments), length, rtol=1e-14)
 
 
 def test_the_time_of_the_crossing_is_that_of_the_weights():
