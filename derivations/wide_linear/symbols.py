@@ -65,3 +65,22 @@ rho = words.scalar("rho", r"\varrho", "an eigenvalue of the root of δ²/4 I + �
 J1 = words.scalar("J1", "J_1", "an eigenvalue of the integral of exp(δt) cosh²(Rt)")
 J2 = words.scalar("J2", "J_2", "an eigenvalue of the integral of exp(δt) cosh(Rt) sinh(Rt) R⁻¹")
 J3 = words.scalar("J3", "J_3", "an eigenvalue of the integral of exp(δt) sinh²(Rt) R⁻²")
+
+D = words.scalar("D", "D", "the size of the balances, |δ_k| for all neurons up to fixed ratios")
+V = words.matrix("V", h, d, "V", "the large layer over √D: W/√D for δ → -∞")
+B = words.matrix("B", h, c, "B", "the small layer times √D: √D A for δ → -∞")
+B_star = words.matrix(
+    "B_star", h, c, "B_*", "read-out weights that solve the task with the input weights at time zero"
+)
+gap = words.scalar("gap", "g", "what the norm of the gradient has above its bound")
+root_loss = words.scalar("root_loss", "f", "the root of the loss above its minimum")
+constant = words.scalar("constant", "C_0", "bound of the root of the loss by its gradient")
+mobility = words.scalar("mobility", r"\varepsilon", "rate at which the large layer moves, of the order 1/D²")
+
+size1 = words.scalar("size1", "g_1", "size of the large layer along one direction over neurons, over √D")
+size2 = words.scalar("size2", "g_2", "the same along another direction")
+turn1 = words.scalar("turn1", "m_1", "squared sine of the angle by which the first direction must turn")
+turn2 = words.scalar("turn2", "m_2", "squared sine of the angle by which the second direction must turn")
+x1 = words.scalar("x1", "x_1", "a coordinate")
+x2 = words.scalar("x2", "x_2", "a coordinate")
+beyond = words.scalar("beyond", "z", "the part of β_* outside a span, along a vector v")
