@@ -69,7 +69,8 @@ def without_overflow():
         alpha**2 * phi1(-2 * plus * t) + 2 * alpha * rest * mixed + rest**2 * slow * phi1(2 * minus * t)
     )
     norm2 = slow + 2 * eta_w * t * integral
-    return alpha + rest * fast, -(minus * alpha + plus * rest * fast) / eta_a, norm2
+    gone = alpha * 2 * R * t * phi1(-2 * R * t)
+    return a0 * fast + gone, omega0 * fast - minus * gone / eta_a, norm2
 
 
 @result(
