@@ -68,6 +68,63 @@ def between(
     return Claim(name, statement, about, float(estimate), "between", (float(low), float(high)), holds, stderr)
 
 
+# The 0.975 quantile of Student's t for 1, 2, … degrees of freedom; beyond the table, the last one (too wide).
+_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+)  # fmt: skip
+
+
+def mean_and_stderr(samples: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard error of independent samples; NaN without any, an infinite error for a single one."""
+    if not samples:
+        return math.nan, math.nan
+    mean = math.fsum(samples) / len(samples)
+    if len(samples) == 1:
+        return mean, math.inf
+    variance = math.fsum((value - mean) ** 2 for value in samples) / (len(samples) - 1)
+    return mean, math.sqrt(variance / len(samples))
+
+
+def mean_at_least(
+    name: str, statement: str, samples: Sequence[float], threshold: float, *, about: str = "paper"
+) -> Claim:
+    """The claim that a mean is at least ``threshold``: the two-sided 95 % t interval lies above it."""
+    mean, stderr = mean_and_stderr(samples)
+    holds = bool(mean - _reach(samples) * stderr >= threshold)
+    return Claim(name, statement, about, mean, "at least, 95 %", float(threshold), holds, _finite(stderr))
+
+
+def mean_at_most(
+    name: str, statement: str, samples: Sequence[float], threshold: float, *, about: str = "paper"
+) -> Claim:
+    """The claim that a mean is at most ``threshold``: the two-sided 95 % t interval lies below it."""
+    mean, stderr = mean_and_stderr(samples)
+    holds = bool(mean + _reach(samples) * stderr <= threshold)
+    return Claim(name, statement, about, mean, "at most, 95 %", float(threshold), holds, _finite(stderr))
+
+
+def _reach(samples: Sequence[float]) -> float:
+    return _T[min(max(len(samples) - 1, 1), len(_T)) - 1]
+
+
+def _finite(stderr: float) -> float | None:
+    return stderr if math.isfinite(stderr) else None
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's rank correlation of two sequences of the same length without ties; NaN if a value is NaN."""
+    if len(first) != len(second) or len(first) < 2:
+        raise ValueError(
+            f"two sequences of one length, 2 or more, are needed: got {len(first)} and {len(second)}"
+        )
+    if any(math.isnan(value) for value in (*first, *second)):
+        return math.nan
+    ranks = [[sorted(values).index(value) for value in values] for values in (first, second)]
+    n = len(first)
+    return 1 - 6 * sum((a - b) ** 2 for a, b in zip(*ranks, strict=True)) / (n * (n * n - 1))
+
+
 @dataclass(frozen=True)
 class Measurement:
     """What was measured in one cell of a study: labelled coordinates and the numbers found there."""

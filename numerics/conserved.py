@@ -1,14 +1,29 @@
-"""The quantity that gradient flow conserves, measured on networks in training.
+"""The quantities that gradient flow conserves, measured on networks in training.
 
-δ = η_w a² − η_a‖w‖² is constant under gradient flow on f(x) = a wᵀx (Kunin et al. 2024, appendix A.1). A
-finite step breaks it: under gradient descent with step h the drift of δ is O(h).
+Two layers with a homogeneous activation between them have a symmetry: what a neuron's incoming weights lose, its
+outgoing weights can gain. Gradient flow with layer-wise rates therefore keeps, for every neuron k,
+
+    δ_k = η_below ‖outgoing_k‖² − η_above (‖incoming_k‖² + b_k²)
+
+and, where nothing but linear maps lies between the layers, the whole matrix Δ of such products (Kunin et al. 2024,
+sections 3 to 5). A finite step breaks them: under gradient descent with step h their drift is O(h). Momentum,
+weight decay and adaptive steps are other flows, which do not keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
+
+CONVOLUTIONS = ("Conv1d", "Conv2d", "Conv3d")
+# What may lie between two layers: maps that commute with mixing the channels keep the matrix Δ, maps that commute
+# only with rescaling each channel by a positive number keep its diagonal.
+MIXING = ("Identity", "Flatten", *(f"{kind}AvgPool{k}d" for kind in ("", "Adaptive") for k in (1, 2, 3)))
+RESCALING = (
+    *("ReLU", "LeakyReLU", "PReLU", "RReLU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"),
+    *(f"{kind}MaxPool{k}d" for kind in ("", "Adaptive") for k in (1, 2, 3)),
+)
 
 
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
@@ -16,13 +31,122 @@ def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     return eta_w * a * a - eta_a * (w * w).sum(-1)
 
 
+def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
+    """δ_k = η_w a_k² − η_a‖w_k‖² of f(x) = aᵀσ(Wx), for a (..., h), W (..., h, d); returns (..., h).
+
+    Conserved for every piecewise linear σ without an offset.
+    """
+    return single_neuron_delta(a, W, eta_a, eta_w)
+
+
+def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
+    """Δ = η_w AAᵀ − η_a WWᵀ of f(x) = AᵀWx, for A (..., h, c), W (..., h, d); returns (..., h, h)."""
+    return eta_w * (A @ A.swapaxes(-1, -2)) - eta_a * (W @ W.swapaxes(-1, -2))
+
+
+def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, object]:
+    """δ or Δ between every two neighbouring layers of a feed-forward torch network that have one.
+
+    ``network`` is an ``nn.Sequential``, nested or not, or a list of modules in the order of evaluation, of linear
+    layers and convolutions with or without biases. Between two of them, ReLU, leaky ReLU, PReLU, dropout and
+    max-pooling keep δ per neuron or channel, a tensor (C,); nothing at all, average pooling and flattening keep
+    Δ, (C, C). Two layers with anything else between them (tanh, normalisation) have neither, and are left out;
+    so are frozen ones and, where the matrix is concerned, the off-diagonal part of grouped convolutions.
+    ``rates`` gives the learning rate of each layer, by its name in the network; weights and bias share it.
+
+    Returns tensors by names like "0-2", lower layer first. Raises ValueError for a network that is not a plain
+    sequence, for layers that do not fit, for missing rates, and if there is nothing to conserve.
+    """
+    layers = list(_pairs(network))
+    names = {name for pair in layers for name in (pair[0], pair[2])}
+    if rates is not None and not names <= set(rates):
+        raise ValueError(f"rates must name the layers {sorted(names)}, got {sorted(rates)}")
+    found = {}
+    for low, below, high, above, mixing in layers:
+        incoming, outgoing = _incoming(below), _outgoing(low, below, high, above)
+        eta_below, eta_above = (1.0, 1.0) if rates is None else (rates[low], rates[high])
+        if mixing and _groups(below) == _groups(above) == 1:
+            value = layer_balance(outgoing, incoming, eta_above, eta_below)
+        else:
+            value = eta_below * (outgoing**2).sum(-1) - eta_above * (incoming**2).sum(-1)
+        found[f"{low}-{high}"] = value
+    if not found:
+        raise ValueError(
+            "no two neighbouring layers of this network conserve a balance: between them there may be only "
+            f"{', '.join(sorted({*MIXING, *RESCALING}))}"
+        )
+    return found
+
+
+def _pairs(network) -> Iterator[tuple]:
+    """Neighbouring layers (name, layer, name, layer, whether only linear maps lie between them)."""
+    before, mixing, seen = None, True, set()
+    for name, module in _modules(network):
+        kind = type(module).__name__
+        if kind == "Linear" or kind in CONVOLUTIONS:
+            if id(module) in seen:
+                raise ValueError(f"layer {name} is used twice: a shared layer has no balance of its own")
+            seen.add(id(module))
+            trained = module.weight.requires_grad
+            if before is not None and trained and before[1].weight.requires_grad:
+                yield (*before, name, module, mixing)
+            before, mixing = (name, module), True
+        elif kind in RESCALING:
+            mixing = False
+        elif kind not in MIXING:
+            before = None
+
+
+def _modules(network, prefix: str = "") -> Iterator[tuple[str, object]]:
+    from torch import nn
+
+    if not isinstance(network, nn.Sequential | nn.ModuleList | list | tuple):
+        raise ValueError(
+            f"the order of the layers of a {type(network).__name__} is not known: give an nn.Sequential, or its "
+            "layers and activations in a list, in the order of evaluation"
+        )
+    named = network.named_children() if isinstance(network, nn.Module) else enumerate(network)
+    # Not named_children alone: it leaves out a module that occurs a second time.
+    if isinstance(network, nn.Sequential | nn.ModuleList):
+        named = network._modules.items()
+    for name, module in named:
+        if isinstance(module, nn.Sequential):
+            yield from _modules(module, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", module
+
+
+def _groups(layer) -> int:
+    return getattr(layer, "groups", 1)
+
+
+def _incoming(layer):
+    """(C, ·): all that a neuron or channel adds up, its bias included."""
+    import torch
+
+    weight = layer.weight.flatten(1)
+    return weight if layer.bias is None else torch.cat([weight, layer.bias[:, None]], 1)
+
+
+def _outgoing(low: str, below, high: str, above):
+    """(C, ·): all that a neuron or channel is multiplied with in the layer above."""
+    channels, weight, groups = below.weight.shape[0], above.weight, _groups(above)
+    taken = weight.shape[1] * groups
+    flattened = type(above).__name__ == "Linear"
+    if taken != channels and not (flattened and taken % channels == 0):
+        raise ValueError(f"layer {high} takes {taken} channels, but layer {low} gives {channels}")
+    if flattened:
+        return weight.unflatten(1, (channels, -1)).transpose(0, 1).flatten(1)
+    return weight.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1).flatten(1)
+
+
 class DriftRecorder:
     """Follows a conserved quantity of a network through training and reports how far it drifted.
 
-    ``quantity(network)`` returns a tensor of any shape. Attach the recorder to a torch optimiser, or call
-    ``observe`` in a loop of your own:
+    ``quantity(network)`` returns a tensor of any shape, or a dictionary of them. Attach the recorder to a torch
+    optimiser, or call ``observe`` in a loop of your own:
 
-        recorder = DriftRecorder(network, lambda net: single_neuron_delta(net.a, net.w))
+        recorder = DriftRecorder(network, balances)
         with recorder.attach(optimizer, every=10):
             ...train...
         recorder.drift()
@@ -32,17 +156,23 @@ class DriftRecorder:
         self.network = network
         self.quantity = quantity
         self.steps: list[int] = []
-        self._values: list[np.ndarray] = []
+        self._values: list = []
 
     @property
-    def values(self) -> np.ndarray:
-        """What was recorded, (number of records, ...)."""
+    def values(self):
+        """What was recorded, (number of records, ...), or a dictionary of such arrays."""
+        if self._values and isinstance(self._values[0], dict):
+            return {name: np.stack([value[name] for value in self._values]) for name in self._values[0]}
         return np.stack(self._values)
 
     def observe(self, step: int) -> None:
         """Record the quantity at a step of training."""
+        value = self.quantity(self.network)
         self.steps.append(step)
-        self._values.append(self.quantity(self.network).detach().cpu().numpy().copy())
+        if isinstance(value, Mapping):
+            self._values.append({name: _array(entry) for name, entry in value.items()})
+        else:
+            self._values.append(_array(value))
 
     def attach(self, optimizer, every: int = 1) -> _Attached:
         """Record now and after every ``every``-th step of the optimiser, until the context is left."""
@@ -50,14 +180,20 @@ class DriftRecorder:
             raise ValueError(f"every must be at least 1, got {every}")
         return _Attached(self, optimizer, every)
 
-    def drift(self) -> np.ndarray:
+    def drift(self):
         """sup over the records of |quantity − its first value|, elementwise. Raises ValueError if nothing was
         recorded.
         """
         if not self._values:
             raise ValueError("nothing was recorded: attach the recorder before training, or call observe")
         values = self.values
+        if isinstance(values, dict):
+            return {name: np.abs(value - value[0]).max(0) for name, value in values.items()}
         return np.abs(values - values[0]).max(0)
+
+
+def _array(value) -> np.ndarray:
+    return value.detach().cpu().numpy().copy()
 
 
 class _Attached:

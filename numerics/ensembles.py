@@ -266,6 +266,7 @@ class _Graphed:
         for _ in range(count // UNROLLED):
             self.graph.replay()
         self.stepper.steps(count % UNROLLED)
+        torch.cuda.current_stream().synchronize()
 
 
 class _Workers:

@@ -5,6 +5,8 @@ matplotlib is imported inside, and no global state is touched: figures are made 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 EXACT = {"color": "black", "linewidth": 1.0, "linestyle": (0, (1, 1.6)), "zorder": 5}
@@ -94,3 +96,100 @@ def hyperboloid(delta: float, limit: float, points: int = 121):
     height, angle = np.meshgrid(np.linspace(-reach, reach, points), angle)
     radius = np.sqrt(height**2 - delta)
     return [(radius * np.cos(angle), radius * np.sin(angle), height)]
+
+
+def draw_heatmaps(results: Sequence, rows: Sequence[tuple[str, str, bool]], steps: Sequence[int]):
+    """A figure of heat maps over (δ, τ), averaged over seeds: a row for each (measure, title, logarithmic), a column
+    for each of ``steps``.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    drawing = new_figure(len(rows), len(steps), width=2.2, height=2.1)
+    panels = drawing.subplots(len(rows), len(steps), sharex=True, sharey=True, squeeze=False)
+    for line, (name, title, logarithmic) in zip(panels, rows, strict=True):
+        maps = [mean_map(results, name, step) for step in steps]
+        values = np.concatenate([shown[2].ravel() for shown in maps])
+        values = values[np.isfinite(values) & ((values > 0) | (not logarithmic))]
+        low, high = (values.min(), values.max()) if logarithmic else (0.0, values.max())
+        norm = (LogNorm if logarithmic else Normalize)(low, max(high, low * 1.0001))
+        for axes, (deltas, taus, mean) in zip(line, maps, strict=True):
+            edges = _edges(deltas), np.exp(_edges(np.log(taus)))
+            image = axes.pcolormesh(*edges, np.clip(mean, low, None), norm=norm, cmap="magma")
+            axes.set_yscale("log")
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2]))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.tick_params(labelsize=8)
+        line[0].set_ylabel(r"$\tau$")
+        drawing.colorbar(image, ax=list(line), label=title, pad=0.01)
+    for axes, step in zip(panels[0], steps, strict=True):
+        axes.set_title(f"{step:,} steps", fontsize=9)
+    for axes in panels[-1]:
+        axes.set_xlabel(r"$\delta$")
+    return drawing
+
+
+def mean_map(results: Sequence, name: str, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The seeds' mean of a measure after ``step`` steps: δ (D,), τ (T,) and the map (T, D), NaN where no cell is."""
+    deltas = sorted({cell.cell["delta"] for cell in results})
+    taus = sorted({cell.cell["tau"] for cell in results})
+    total, count = np.zeros((len(taus), len(deltas))), np.zeros((len(taus), len(deltas)))
+    for cell in results:
+        place = taus.index(cell.cell["tau"]), deltas.index(cell.cell["delta"])
+        total[place] += cell.curves[name][cell.curves["step"] == step].item()
+        count[place] += 1
+    with np.errstate(invalid="ignore"):
+        return np.array(deltas), np.array(taus), total / count
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """The borders of the cells around increasing centres, two or more."""
+    middle = (centres[1:] + centres[:-1]) / 2
+    return np.concatenate([[2 * centres[0] - middle[0]], middle, [2 * centres[-1] - middle[-1]]])
+
+
+def draw_sectors(axes, W: np.ndarray, limit: float) -> None:
+    """The activation regions of a network in the plane in two colours: the sectors between the lines wᵀx = 0 of
+    its neurons W (h, 2). Lines closer than 1e-6 count as one, and every line changes the colour.
+    """
+    from matplotlib.patches import Wedge
+
+    lines = np.sort(np.degrees(np.arctan2(W[:, 0], -W[:, 1])) % 180)
+    lines = lines[np.diff(lines, prepend=lines[-1] - 180) > 1e-6]
+    rays = np.concatenate([lines, lines + 180])
+    for place, (low, high) in enumerate(zip(rays, np.append(rays[1:], rays[0] + 360), strict=True)):
+        shade = "0.92" if place % 2 else "1.0"
+        axes.add_patch(Wedge((0, 0), 1.5 * limit, low, high, facecolor=shade, edgecolor="0.8", linewidth=0.4))
+
+
+def draw_curves(results: Sequence, rows: Sequence[tuple[str, str, bool]]):
+    """A panel for each (measure, title, logarithmic) over the steps of training: a colour for each δ, a line style for
+    each τ (at most five are drawn), averaged over seeds.
+    """
+    from matplotlib.lines import Line2D
+
+    deltas = sorted({cell.cell["delta"] for cell in results})
+    taus = sorted({cell.cell["tau"] for cell in results})
+    taus = [taus[place] for place in np.unique(np.linspace(0, len(taus) - 1, 5).round().astype(int))]
+    styles = dict(zip(taus, ("-", (0, (5, 1.5)), "-.", (0, (3, 1, 1, 1, 1, 1)), ":"), strict=False))
+    colors = delta_colors(deltas)
+    drawing = new_figure(1, len(rows), width=2.3, height=2.5)
+    for axes, (name, title, logarithmic) in zip(drawing.subplots(1, len(rows)), rows, strict=True):
+        for tau in taus:
+            for delta in deltas:
+                group = [c for c in results if c.cell["tau"] == tau and c.cell["delta"] == delta]
+                if not group:
+                    continue
+                curve = np.mean([cell.curves[name] for cell in group], axis=0)
+                steps = group[0].curves["step"]
+                axes.plot(steps[1:], curve[1:], color=colors[delta], linestyle=styles[tau], linewidth=1.6)
+        axes.set_xscale("log")
+        axes.set_yscale("log" if logarithmic else "linear")
+        style(axes, xlabel="steps", title=title)
+    lines = [
+        Line2D([], [], color="black", linestyle=styles[tau], label=rf"$\tau = {tau:.2g}$") for tau in taus
+    ]
+    hues = [Line2D([], [], color=colors[d], linewidth=2, label=rf"$\delta = {d:g}$") for d in deltas]
+    drawing.legend(handles=[*lines, *hues], loc="outside right center", frameon=False, fontsize=8)
+    return drawing

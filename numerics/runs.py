@@ -56,10 +56,11 @@ def run_study(
     _check_packages()
     _check_device(device)
     folder = Path(out) if out is not None else Path("studies") / study.key / scale
+    hashes = source_hashes(study.module)
     identity = {
         "configuration": configuration,
         "device": device_name(device),
-        "source": combined(source_hashes(study.module)),
+        "source": combined(hashes),
         "versions": versions(),
     }
     check_writable(folder)
@@ -72,7 +73,12 @@ def run_study(
         path = None
         if evidence:
             path = write_evidence(
-                study, configuration, cells, device=identity["device"], versions=identity["versions"]
+                study,
+                configuration,
+                cells,
+                device=identity["device"],
+                versions=identity["versions"],
+                hashes=hashes,
             )
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)
 

@@ -46,12 +46,15 @@ def write_evidence(
     device: str,
     versions: Mapping[str, str],
     folder: Path = FOLDER,
+    hashes: Mapping[str, str] | None = None,
 ) -> Path:
     """Store the numbers of a finished run. Returns the path of the file. Raises EvidenceError if it cannot be
     written.
+
+    ``hashes`` are those of the code that ran, as it was when the run began (default: as it is now).
     """
     rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
-    hashes = source_hashes(study.module)
+    hashes = dict(hashes or source_hashes(study.module))
     content = {
         "schema": SCHEMA,
         "study": study.key,
@@ -65,8 +68,20 @@ def write_evidence(
     }
     content["digest"] = _digest(content)
     path = folder / f"{study.key}.json"
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, _text(content))
     return path
+
+
+def _text(content: Mapping) -> str:
+    """JSON with one line for each cell and each claim."""
+    parts = []
+    for name, value in content.items():
+        body = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if name in ("cells", "claims"):
+            lines = ",\n  ".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
+            body = f"[\n  {lines}\n ]"
+        parts.append(f" {json.dumps(name)}: {body}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def load_evidence(key: str, folder: Path = FOLDER) -> dict:

@@ -1,0 +1,42 @@
+"""Claims about means: the t interval decides, and the table of quantiles is right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr, t, ttest_1samp
+
+from numerics.claims import _T, mean_and_stderr, mean_at_least, mean_at_most, rank_correlation
+
+
+def test_the_table_holds_the_quantiles_of_students_t():
+    np.testing.assert_allclose(_T, t.ppf(0.975, np.arange(1, len(_T) + 1)), atol=5e-4)
+
+
+@pytest.mark.parametrize("count", [2, 4, 16, 40])
+def test_a_mean_is_confirmed_where_its_t_interval_says_so(count):
+    samples = np.random.default_rng(count).standard_normal(count) + 1.0
+    low, high = ttest_1samp(samples, 0.0).confidence_interval(0.95)
+    slack = 1e-3 * (high - low) if count <= 21 else 0.05 * (high - low)
+    values = samples.tolist()
+    assert mean_at_least("m", "", values, low - slack).holds
+    assert not mean_at_least("m", "", values, low + slack).holds
+    assert mean_at_most("m", "", values, high + slack).holds
+    assert not mean_at_most("m", "", values, high - slack).holds
+
+
+def test_one_sample_confirms_nothing_and_neither_does_a_nan():
+    assert not mean_at_least("m", "", [5.0], 0.0).holds
+    assert mean_at_least("m", "", [5.0], 0.0).stderr is None
+    assert not mean_at_most("m", "", [0.0, math.nan, 0.1], 1.0).holds
+    assert all(map(math.isnan, mean_and_stderr([])))
+
+
+def test_the_rank_correlation_is_spearmans():
+    first, second = np.random.default_rng(2).standard_normal((2, 12)).tolist()
+    assert rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic, abs=1e-12)
+    assert math.isnan(rank_correlation([1.0, math.nan], [1.0, 2.0]))
+    with pytest.raises(ValueError, match="two sequences of one length"):
+        rank_correlation([1.0], [1.0])
