@@ -84,3 +84,14 @@ turn2 = words.scalar("turn2", "m_2", "squared sine of the angle by which the sec
 x1 = words.scalar("x1", "x_1", "a coordinate")
 x2 = words.scalar("x2", "x_2", "a coordinate")
 beyond = words.scalar("beyond", "z", "the part of β_* outside a span, along a vector v")
+
+sigma_a = words.scalar(
+    "sigma_a", r"\sigma_a", "scale of the read-out weights, whose entries have the variance σ_a²/c"
+)
+sigma_w = words.scalar(
+    "sigma_w", r"\sigma_w", "scale of the input weights, whose entries have the variance σ_w²/d"
+)
+width = words.scalar("width", "h", "number of hidden neurons, as a real number")
+variance = words.scalar("variance", r"\sigma^2", "variance of the entries of both layers")
+alpha = words.scalar("alpha", r"\alpha", "squared length of the columns of A at time zero")
+omega = words.scalar("omega", r"\omega", "squared length of the columns of W at time zero")
