@@ -15,9 +15,10 @@ import sympy as sp
 from symdyn.calculus.matrix import Expression, Rules, derivative, evaluate
 from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import Finding
+from symdyn.proof.hyperbolic import HYPERBOLIC
 from symdyn.proof.mutants import mutations
 from symdyn.proof.numbers import certified_sign, residual_size
-from symdyn.proof.tower import HYPERBOLIC, Tower, Undecided
+from symdyn.proof.tower import Tower, Undecided
 from symdyn.proof.verdict import Witness
 from symdyn.statement import Mutant, Statement, typeset
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import sympy as sp
 
-from symdyn.proof.tower import Tower, Undecided, to_exponentials
+from symdyn.proof.hyperbolic import to_exponentials
+from symdyn.proof.tower import Tower, Undecided
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdyn.proof.tower import to_exponentials
+from symdyn.proof.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
 

@@ -13,48 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from math import isqrt
 from typing import Any
 
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
-HYPERBOLIC = {
-    sp.sinh: lambda z: (sp.exp(z) - sp.exp(-z)) / 2,
-    sp.cosh: lambda z: (sp.exp(z) + sp.exp(-z)) / 2,
-    sp.tanh: lambda z: 1 - 2 / (sp.exp(2 * z) + 1),
-    sp.coth: lambda z: 1 + 2 / (sp.exp(2 * z) - 1),
-    sp.sech: lambda z: 2 / (sp.exp(z) + sp.exp(-z)),
-    sp.csch: lambda z: 2 / (sp.exp(z) - sp.exp(-z)),
-}
+from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
+from symdyn.proof.polynomials import exact_square_root, sign_of_product, unit, without
 
 
 class Undecided(Exception):
     """The expression needs a fact (usually a sign) that the cell does not provide."""
-
-
-def to_exponentials(expr: sp.Expr) -> sp.Expr:
-    """Rewrite hyperbolic functions by exponentials, even powers by those of the double argument."""
-    expr = expr.replace(_is_even_power, _double_argument)
-    for head, rule in HYPERBOLIC.items():
-        expr = expr.replace(head, rule)
-    return expr
-
-
-DOUBLE_ARGUMENT = {
-    sp.sinh: lambda e: (e - 2 + 1 / e) / 4,
-    sp.cosh: lambda e: (e + 2 + 1 / e) / 4,
-    sp.csch: lambda e: 4 / (e - 2 + 1 / e),
-    sp.sech: lambda e: 4 / (e + 2 + 1 / e),
-}
-
-
-def _is_even_power(e: sp.Expr) -> bool:
-    return e.is_Pow and e.base.func in DOUBLE_ARGUMENT and e.exp.is_Integer and e.exp % 2 == 0
-
-
-def _double_argument(e: sp.Expr) -> sp.Expr:
-    return DOUBLE_ARGUMENT[e.base.func](sp.exp(2 * e.base.args[0])) ** (e.exp // 2)
 
 
 Pair = tuple[PolyElement, PolyElement]
@@ -164,7 +133,7 @@ class Tower:
         Zero counts as weakly positive.
         """
         signs = [self._sign_poly(self._lift(p)) for p in x]
-        return None if None in signs else _product(signs)  # type: ignore[arg-type]
+        return None if None in signs else sign_of_product(signs)  # type: ignore[arg-type]
 
     def _sign_monomial(self, monomial: tuple[int, ...]) -> int | None:
         signs = []
@@ -173,7 +142,7 @@ class Tower:
                 if s is None and exponent % 2:
                     return None
                 signs.append(s if exponent % 2 else abs(s or 1))
-        return _product(signs)  # type: ignore[arg-type]
+        return sign_of_product(signs)  # type: ignore[arg-type]
 
     def _sign_poly(self, p: PolyElement) -> int | None:
         found = []
@@ -198,18 +167,18 @@ class Tower:
             if s is None and exponent % 2:
                 return None
             signs.append(s if exponent % 2 else abs(s or 1))  # type: ignore[arg-type]
-        return _product(signs)
+        return sign_of_product(signs)
 
     def _sign_root(self, p: PolyElement) -> int | None:
         """The sign of A + B r with r = √q ≥ 0: that of A and B, or of A² - B² q where they disagree."""
         for index in sorted(self.radicands, reverse=True):
             if any(m[index] for m in p):
                 a = self.ring.from_dict({m: c for m, c in p.terms() if m[index] == 0})
-                b = self.ring.from_dict({_without(m, index): c for m, c in p.terms() if m[index] == 1})
+                b = self.ring.from_dict({without(m, index): c for m, c in p.terms() if m[index] == 1})
                 sa, sb = self._sign_poly(a), self._sign_poly(b)
                 if sa is None or sb is None:
                     return None
-                sb = _product([sb, self.signs[index] or 1])
+                sb = sign_of_product([sb, self.signs[index] or 1])
                 if not a or (sa > 0) == (sb > 0):
                     return max(sa, sb, key=abs) if a else sb
                 s = self.sign(self._difference_of_squares(a, b, index))
@@ -230,12 +199,12 @@ class Tower:
     def _without_moduli(self, expr: sp.Expr) -> sp.Expr:
         """Moduli in exponents as the cell decides them, so that √(x²) and x are one exponent where x > 0."""
         moduli = set().union(*(e.args[0].atoms(sp.Abs) for e in expr.atoms(sp.exp)))
-        signs = {m: _unit(self.sign(self._convert(m.args[0]))) for m in moduli}
+        signs = {m: unit(self.sign(self._convert(m.args[0]))) for m in moduli}
         return expr.xreplace({m: s * m.args[0] for m, s in signs.items() if s is not None})
 
     def _scan_exponents(self, expr: sp.Expr) -> None:
         for node in expr.atoms(sp.exp):
-            for coefficient, monomial in _terms(node.args[0]):
+            for coefficient, monomial in exponent_terms(node.args[0]):
                 self.lattice[monomial] = sp.ilcm(self.lattice.get(monomial, 1), coefficient.q)
 
     def _convert(self, e: sp.Expr) -> Pair:
@@ -321,15 +290,15 @@ class Tower:
         return bool(condition.func(s, 0))
 
     def _needed_sign(self, x: Pair, e: sp.Expr) -> int:
-        s = _unit(self.sign(x))
+        s = unit(self.sign(x))
         if s is None:
             raise Undecided(f"the sign of the argument of {e} is not known on this cell")
         return s
 
     def _exponential(self, argument: sp.Expr) -> Pair:
         out: Pair = (self.ring.one, self.ring.one)
-        for coefficient, monomial in _terms(argument):
-            inverse = _inverse_function(monomial)
+        for coefficient, monomial in exponent_terms(argument):
+            inverse = inverse_function(monomial)
             if inverse is not None and (2 * coefficient * inverse[1]).is_Integer:
                 base = self._convert(inverse[0])
                 twice = int(2 * coefficient * inverse[1])
@@ -362,19 +331,19 @@ class Tower:
         for factor, exponent in factors:
             f = self._lift(factor)
             if exponent // 2:
-                s = _unit(self._sign_poly(f)) if (exponent // 2) % 2 else 1
+                s = unit(self._sign_poly(f)) if (exponent // 2) % 2 else 1
                 if s is None:
                     s_text = self.show(f)
                     raise Undecided(f"the sign of {s_text}, taken out of a square root, is not known")
                 outside = self.mul(outside, (f ** (exponent // 2) * s, self.ring.one))
             if exponent % 2:
-                s = _unit(self._sign_poly(f))
+                s = unit(self._sign_poly(f))
                 if s is None or len(factors) == 1:
                     inside = self._lift(inside) * f
                 else:
                     negative ^= s < 0
                     outside = self.mul(outside, self._base_root(f * s))
-        s_den = _unit(self._sign_poly(self._lift(den)))
+        s_den = unit(self._sign_poly(self._lift(den)))
         if s_den is None:
             raise Undecided("the sign of a denominator under a square root is not known")
         if s_den < 0:
@@ -403,8 +372,8 @@ class Tower:
                 product = self._lift(p)
                 for i in subset:
                     product = product * self._lift(known[i][0])
-                square = _exact_square_root(product)
-                if square is not None and (s := _unit(self._sign_poly(square))) is not None:
+                square = exact_square_root(product)
+                if square is not None and (s := unit(self._sign_poly(square))) is not None:
                     below: Pair = (self.ring.one, self.ring.one)
                     for i in subset:
                         below = self.mul(below, self._generator(i))
@@ -414,7 +383,7 @@ class Tower:
     def _nested_root(self, num: PolyElement, den: PolyElement) -> Pair:
         """√p for p with roots in it: if p q is free of them for an old radicand q, then √p = √(p q)/√q."""
         radicand = self._tidy(num * den, self.ring.one)
-        if (s := _unit(self.sign((den, self.ring.one)))) is None:
+        if (s := unit(self.sign((den, self.ring.one)))) is None:
             raise Undecided("the sign of a denominator under a nested square root is not known")
         scale: Pair = (self.ring(s), den)
         content, primitive = self._split_content(radicand)
@@ -439,7 +408,7 @@ class Tower:
         inside = self.ring(1 if content > 0 else -1)
         for factor, exponent in factors:
             f = self._lift(factor)
-            if not self._nested(f) and (s := _unit(self._sign_poly(f))) is not None:
+            if not self._nested(f) and (s := unit(self._sign_poly(f))) is not None:
                 outside = outside * (f * s) ** exponent
                 inside = inside * s**exponent
             else:
@@ -478,70 +447,3 @@ def _bounded(p: PolyElement, q: PolyElement) -> None:
     """Refuse products that would fill the memory before the time of a check is up."""
     if len(p) * len(q) > LARGEST_PRODUCT:
         raise Undecided(f"a product of {len(p)} by {len(q)} terms is too large for a normal form")
-
-
-def _unit(sign: int | None) -> int | None:
-    return None if sign is None else (1 if sign > 0 else -1)
-
-
-def _product(signs: list[int]) -> int:
-    """The sign of a product: strict if every factor is."""
-    sign = 1
-    for s in signs:
-        sign *= 1 if s > 0 else -1
-    return sign * min((abs(s) for s in signs), default=2)
-
-
-def _without(monomial: tuple[int, ...], index: int) -> tuple[int, ...]:
-    return (*monomial[:index], 0, *monomial[index + 1 :])
-
-
-def _terms(argument: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
-    """An exponent as a combination of monomials with rational coefficients."""
-    out: dict[sp.Expr, sp.Rational] = {}
-    for term in sp.Add.make_args(sp.expand(argument)):
-        coefficient, monomial = term.as_coeff_Mul()
-        if not coefficient.is_Rational:
-            coefficient, monomial = sp.Integer(1), term
-        out[monomial] = out.get(monomial, sp.Integer(0)) + coefficient
-    return [(c, m) for m, c in out.items() if c != 0]
-
-
-def _inverse_function(monomial: sp.Expr) -> tuple[sp.Expr, sp.Rational] | None:
-    """exp of an inverse hyperbolic function or logarithm, as a power (base, exponent)."""
-    if isinstance(monomial, sp.log):
-        return monomial.args[0], sp.Integer(1)
-    if isinstance(monomial, sp.atanh):
-        z = monomial.args[0]
-        return (1 + z) / (1 - z), sp.Rational(1, 2)
-    if isinstance(monomial, sp.asinh):
-        z = monomial.args[0]
-        return z + sp.sqrt(z**2 + 1), sp.Integer(1)
-    if isinstance(monomial, sp.acosh):
-        z = monomial.args[0]
-        return z + sp.sqrt(z**2 - 1), sp.Integer(1)
-    return None
-
-
-def _has_square_value(p: PolyElement) -> bool:
-    """Whether the value at one integer point is a square, as that of a square must be; far cheaper than factors."""
-    if not p.ring.gens:
-        return True
-    value = p.evaluate(list(zip(p.ring.gens, range(2, 2 + len(p.ring.gens)), strict=True)))
-    parts = int(value.numerator), int(value.denominator)
-    return value >= 0 and all(isqrt(part) ** 2 == part for part in parts)
-
-
-def _exact_square_root(p: PolyElement) -> PolyElement | None:
-    if not _has_square_value(p):
-        return None
-    content, factors = p.factor_list()
-    if content <= 0 or any(e % 2 for _, e in factors):
-        return None
-    root = sp.sqrt(sp.Rational(int(content.numerator), int(content.denominator)))
-    if not root.is_Rational:
-        return None
-    out = p.ring(sp.QQ(int(root.p), int(root.q)))
-    for factor, exponent in factors:
-        out = out * factor ** (exponent // 2)
-    return out
