@@ -29,14 +29,14 @@ from derivations.wide_linear.symbols import (
     d,
     eta_a,
     eta_w,
+    g1,
+    g2,
     h,
     into,
+    m1,
+    m2,
     n,
     out,
-    size1,
-    size2,
-    turn1,
-    turn2,
     x,
     x1,
     x2,
@@ -68,23 +68,23 @@ def kernel_knows_the_span():
 
 
 independent = Domain(
-    (size1, size2, turn1, turn2),
+    (g1, g2, m1, m2),
     cells=(
-        Cell("both turn", {size1: 1, size2: 1, turn1: 1, turn2: 1}),
-        Cell("the first turns", {size1: 1, size2: 1, turn1: 1}, {turn2: sp.S.Zero}),
-        Cell("the second turns", {size1: 1, size2: 1, turn2: 1}, {turn1: sp.S.Zero}),
+        Cell("both turn", {g1: 1, g2: 1, m1: 1, m2: 1}),
+        Cell("the first turns", {g1: 1, g2: 1, m1: 1}, {m2: sp.S.Zero}),
+        Cell("the second turns", {g1: 1, g2: 1, m2: 1}, {m1: sp.S.Zero}),
     ),
-    conditions=(turn1 <= 1, turn2 <= 1),
+    conditions=(m1 <= 1, m2 <= 1),
     words="the rows of the large layer are independent, and do not solve the task",
 )
 any_rows = Domain(
-    (size1, size2, turn1, turn2),
+    (g1, g2, m1, m2),
     cells=(
         *independent.cells,
         Cell(
             "the second row is missing",
-            {size1: 1, turn2: 1},
-            {size2: sp.S.Zero, turn1: sp.S.Zero},
+            {g1: 1, m2: 1},
+            {g2: sp.S.Zero, m1: sp.S.Zero},
             "neurons with dependent rows, which solve one half of the task",
         ),
     ),
@@ -99,8 +99,8 @@ def kernel_distance():
     Each half is a network with one neuron and one input, whose kernel tends to g² times the projector on its row;
     the row turns by an angle with the squared sine m.
     """
-    kept = size1**4 * (1 - turn1) + size2**4 * (1 - turn2)
-    return 1 - kept / (size1**4 + size2**4)
+    kept = g1**4 * (1 - m1) + g2**4 * (1 - m2)
+    return 1 - kept / (g1**4 + g2**4)
 
 
 @result(
@@ -113,7 +113,7 @@ def delayed_rich_regime():
 
     Lazy for a time of order |δ_k|; then the kernel turns. The example has two separate halves of the task.
     """
-    moved = (size1**4 * turn1 + size2**4 * turn2) / (size1**4 + size2**4)
+    moved = (g1**4 * m1 + g2**4 * m2) / (g1**4 + g2**4)
     return Existence(
         r"no solution in $\mathrm{span}\{a_k(0)\}$ for $\delta_k\to\infty$, or $\mathrm{span}\{w_k(0)\}$ for "
         r"$\delta_k\to-\infty$, these vectors being independent: lazy, and after a time of order $|\delta_k|$ rich",

@@ -21,7 +21,7 @@ import sympy as sp
 
 from derivations.wide_linear.network import beta as function
 from derivations.wide_linear.network import flow
-from derivations.wide_linear.symbols import A, G, W, alpha, c, d, eta_a, eta_w, h, omega, variance
+from derivations.wide_linear.symbols import A, G, W, alpha, c, d, eta_a, eta_w, h, omega, sigma0
 from symdyn.calculus.matrix import Rules, eye, positive, trace
 from symdyn.calculus.matrix.gaussian import gaussian_mean
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -62,7 +62,7 @@ def orthogonal_columns():
     )
 
 
-LAW = {A: variance, W: variance}
+LAW = {A: sigma0**2, W: sigma0**2}
 
 
 @result(
@@ -74,7 +74,7 @@ def gaussian_width():
 
     The deviations of the start, squared and divided by (σ²h)², are of order 1/h with c and d fixed.
     """
-    scale = variance * h
+    scale = sigma0**2 * h
     outputs, inputs = A.T @ A - scale * eye(c), W.T @ W - scale * eye(d)
     return InDistribution(
         r"for $h\gg\max(d,c)$, $\dot\beta=-GR_c-R_dG$ with $|\delta|=(\eta_a+\eta_w)\sigma^2h$ up to a relative "

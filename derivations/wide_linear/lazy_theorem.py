@@ -43,11 +43,11 @@ from derivations.wide_linear.symbols import (
     delta,
     eta_a,
     eta_w,
+    f,
     gap,
     h,
     mobility,
     n,
-    root_loss,
 )
 from symdyn.calculus.matrix import (
     Declaration,
@@ -115,10 +115,10 @@ def frozen_problem():
 
 
 steep = Domain(
-    (gap, root_loss, constant, mobility),
+    (gap, f, constant, mobility),
     cells=(
-        Cell("on the way", {gap: 1, root_loss: 1, constant: 1, mobility: 1}),
-        Cell("at the bound", {root_loss: 1, constant: 1, mobility: 1}, {gap: sp.S.Zero}),
+        Cell("on the way", {gap: 1, f: 1, constant: 1, mobility: 1}),
+        Cell("at the bound", {f: 1, constant: 1, mobility: 1}, {gap: sp.S.Zero}),
     ),
     words="e > 0",
 )
@@ -129,8 +129,8 @@ def bounded_length():
 
     The left side is the rate at which 2C√e decreases. `gap` is C g - √ε √e, and f is √e.
     """
-    slope = (gap + sp.sqrt(mobility) * root_loss) / constant
-    return Inequality(constant * slope**2 / root_loss, ">=", sp.sqrt(mobility) * slope, on=steep)
+    slope = (gap + sp.sqrt(mobility) * f) / constant
+    return Inequality(constant * slope**2 / f, ">=", sp.sqrt(mobility) * slope, on=steep)
 
 
 def _draw_frozen(generator, sizes):
