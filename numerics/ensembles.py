@@ -83,9 +83,9 @@ def train(
     goes on from the last one.
 
     ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks; ``compiled`` fuses the
-    activation with what surrounds it by torch.compile, which needs a compiler and pays on CUDA. Neither changes
-    the numbers beyond rounding. Raises ValueError for what does not fit and for a folder with the state of another
-    run.
+    activation with what surrounds it by torch.compile, which needs a compiler and pays on CUDA, where memory is
+    the bottleneck, but not on a CPU. Neither changes the numbers beyond rounding. Raises ValueError for what does
+    not fit and for a folder with the state of another run.
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
     _check(start, X, y, checkpoints)
@@ -159,6 +159,9 @@ class _Run:
         ]
         if self.cuda:
             self.steppers = [_Graphed(stepper) for stepper in self.steppers]
+        elif compiled:
+            for stepper in self.steppers:
+                stepper.rehearse(1)
 
     def restore(self, a: np.ndarray, W: np.ndarray) -> None:
         self.now.a.copy_(torch.as_tensor(a))
@@ -198,6 +201,13 @@ class _Stepper:
         """Advance by ``count`` steps."""
         for _ in range(count):
             self.step()
+
+    def rehearse(self, count: int) -> None:
+        """Take steps that leave no trace, so that whatever compiles or allocates on first use has done so."""
+        before = self.a.clone(), self.W.clone()
+        self.steps(count)
+        self.a.copy_(before[0])
+        self.W.copy_(before[1])
 
     def step(self) -> None:
         """Advance by one step."""
@@ -249,14 +259,11 @@ class _Graphed:
 
     def __init__(self, stepper: _Stepper) -> None:
         self.stepper = stepper
-        before = stepper.a.clone(), stepper.W.clone()
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
-            stepper.steps(3)
+            stepper.rehearse(3)
         torch.cuda.current_stream().wait_stream(aside)
-        stepper.a.copy_(before[0])
-        stepper.W.copy_(before[1])
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             stepper.steps(UNROLLED)
@@ -273,14 +280,14 @@ class _Workers:
     """Threads that advance the chunks from checkpoint to checkpoint and observe them there.
 
     Each runs torch on one core: the chunks are the parallel part, and threads within a product of this size wait
-    for each other more than they help.
+    for each other more than they help. On CUDA there are none.
     """
 
     def __init__(self, run: _Run, threads: int) -> None:
         self.run, self.stop = run, threading.Event()
         self.taken = [0] * len(run.bounds)
         self.inner = torch.get_num_threads()
-        self.pool = ThreadPoolExecutor(1 if run.cuda else threads, initializer=self._begin)
+        self.pool = ThreadPoolExecutor(threads, initializer=self._begin)
 
     def __enter__(self) -> _Workers:
         return self
@@ -294,10 +301,12 @@ class _Workers:
     def advance(self, before: int, after: int, last: int, progress: Progress) -> dict[str, np.ndarray]:
         """Take every chunk from step ``before`` to step ``after`` and observe it; arrays over all networks."""
         self.taken = [before] * len(self.run.bounds)
-        jobs = [
-            self.pool.submit(self._advance, place, after, last, progress) for place in range(len(self.taken))
-        ]
-        parts = [job.result() for job in jobs]
+        places = range(len(self.taken))
+        if self.run.cuda:
+            parts = [self._advance(place, after, last, progress) for place in places]
+        else:
+            jobs = [self.pool.submit(self._advance, place, after, last, progress) for place in places]
+            parts = [job.result() for job in jobs]
         return {name: np.concatenate([part[name] for part in parts]) for name in self.run.observers}
 
     def _advance(self, place: int, after: int, last: int, progress: Progress) -> dict[str, np.ndarray]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+BLOCK = 256
+
 
 def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w ‖a‖² I + η_a WᵀW) Xᵀ of f(x) = aᵀW x, for a (..., h), W (..., h, d), X (n, d); returns (...,
@@ -26,14 +28,33 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     """K = η_a σ(Z)ᵀσ(Z) + η_w (XXᵀ) ∘ (GᵀG) of f(x) = aᵀσ(Wx), with Z = WXᵀ and G_ki = a_k σ′(z_ki).
 
     σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
-    shape (...). Returns (..., n, n). Source: Kunin et al. 2024, section 5.
+    shape (...). Returns (..., n, n); the large kernel of a single network is made block by block, which keeps the
+    work in the cache and makes use of the symmetry. Source: Kunin et al. 2024, section 5.
     """
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
     features, gates = hidden * slope, a[..., None] * slope
+    if a.ndim == 1 and len(X) > 4 * BLOCK:
+        return _in_blocks(features, gates, X, eta_a, eta_w)
     return _trail(eta_a) * (features.swapaxes(-1, -2) @ features) + _trail(eta_w) * (X @ X.T) * (
         gates.swapaxes(-1, -2) @ gates
     )
+
+
+def _in_blocks(features, gates, X, eta_a, eta_w):
+    n = len(X)
+    kernel = (
+        np.empty((n, n), features.dtype) if isinstance(features, np.ndarray) else features.new_empty(n, n)
+    )
+    for low in range(0, n, BLOCK):
+        high = min(low + BLOCK, n)
+        block = gates[:, low:high].T @ gates[:, low:]
+        block *= X[low:high] @ X[low:].T
+        block *= eta_w
+        block += (eta_a * features[:, low:high].T) @ features[:, low:]
+        kernel[low:high, low:] = block
+        kernel[high:, low:high] = block[:, high - low :].T
+    return kernel
 
 
 def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):

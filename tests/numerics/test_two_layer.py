@@ -83,6 +83,14 @@ def test_the_closed_kernel_is_that_of_the_jacobian(generator, gamma):
     np.testing.assert_allclose(two_layer_ntk(*tensors, gamma, 2.0, 0.3), reference, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, torch.as_tensor])
+def test_a_large_kernel_is_the_same_made_in_blocks(generator, convert):
+    X, a, W = (convert(generator.standard_normal(shape)) for shape in ((1100, 3), (4,), (4, 3)))
+    rates = np.array([2.0]), np.array([0.3])
+    whole = two_layer_ntk(a[None], W[None], X, 0.2, *map(convert, rates))[0]
+    np.testing.assert_allclose(two_layer_ntk(a, W, X, 0.2, 2.0, 0.3), whole, rtol=1e-12, atol=1e-12)
+
+
 def test_the_kernel_of_a_linear_activation_is_that_of_the_linear_network(generator):
     X, a, W = (generator.standard_normal(shape) for shape in ((9, 3), (5, 4), (5, 4, 3)))
     rates = np.linspace(0.5, 2, 5), np.linspace(2, 0.3, 5)
