@@ -11,8 +11,10 @@ import sympy as sp
 
 from symdyn.calculus.gram import Combination, Flow, GramOperator
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.matrix.transform import as_letter
 from symdyn.calculus.vectors import Dot, Linear, transposed_latex
 from symdyn.compile.named import NamedFunction
+from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.render import prose
 from symdyn.render.latex import cleaned, statement_latex
 from symdyn.render.layout import display, stacked
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _SAYS_ITSELF = re.compile(r"[+-]|\\sqrt")
 """A quantity that is kept folded for its accuracy, such as κ + δ, prints as what it is."""
+
+_MOVING = Conservation | Dynamics | MatrixConservation | MatrixDynamics
 
 Line = tuple[str, str]
 """A reason in words and a formula."""
@@ -66,7 +70,7 @@ def _lines(statement: Statement) -> Iterator[Line]:
 def _fact(number: int, fact: Statement) -> Iterator[Line]:
     """A fact of a chain: what it says, and what remains to be seen of it."""
     *before, (_, said) = (
-        _own_lines(fact) if isinstance(fact, Conservation | Dynamics) else [("", _said(fact))]
+        _own_lines(fact) if isinstance(fact, _MOVING | MatrixIdentity) else [("", _said(fact))]
     )
     yield from before
     yield f"Fact {number}", said
@@ -105,10 +109,34 @@ def _own_lines(statement: Statement) -> Iterator[Line]:
             yield "The claim", statement.latex()
             gap_latex = typeset(sp.factor(statement.lhs - statement.rhs))
             yield "Its sign decides", f"{gap_latex} {_sign(statement.relation)} 0"
+        case MatrixIdentity():
+            yield from _declared(statement)
+            yield "Both sides, in normal form", statement.latex()
+        case MatrixConservation() | MatrixDynamics():
+            yield from _moving_letters(statement)
+            yield from _declared(statement)
+            yield "Hence, by the product rule", statement.latex()
         case Experiment():
             yield f"Measured by the study {statement.study}", prose.katex(statement.claim)
         case _:
             yield "The statement", statement.latex()
+
+
+def _declared(statement: MatrixIdentity | MatrixConservation | MatrixDynamics) -> Iterator[Line]:
+    """The rules by which words are rewritten."""
+    for declaration in statement.rules.declarations:
+        for r in declaration.rules:
+            yield "Given", f"{r.left.latex()} = {r.right.latex()}"
+
+
+def _moving_letters(statement: MatrixConservation | MatrixDynamics) -> Iterator[Line]:
+    """The velocities of letters and symbols."""
+    for key, velocity in statement.velocities.items():
+        letter = as_letter(key)
+        yield (
+            "Along the flow",
+            rf"\dot{{{typeset(key) if letter is None else letter.symbol}}} = {typeset(velocity)}",
+        )
 
 
 def _sign(relation: str) -> str:

@@ -78,6 +78,15 @@ def test_the_steps_of_a_conservation_law_show_flow_chain_rule_and_conclusion() -
     assert steps[-1].latex.endswith("= 0")
 
 
+def test_the_steps_of_a_matrix_law_show_flow_and_rules() -> None:
+    steps = symdyn.load("wide_linear.conserved_balance").steps
+    assert [step.reason for step in steps] == ["Along the flow", "Hence, by the product rule"]
+    assert r"\dot{A} &=" in steps[0].latex
+    given = symdyn.load("wide_linear.completed_square").steps[0]
+    assert given.reason == "Given"
+    assert given.latex.startswith(r"W W^\top =")
+
+
 def test_a_notebook_shows_formula_source_and_verdict() -> None:
     result = symdyn.load("single_neuron.conserved_delta")
     shown = result._repr_html_()
