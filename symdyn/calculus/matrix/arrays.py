@@ -7,6 +7,7 @@ Summed indices become array axes of their own, just before the matrix axes, so t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -200,8 +201,13 @@ def _scalar(c: Scalar, frame: _Frame) -> Array:
         return np.asarray(pick(*arrays), dtype=object)
     if not symbols:
         return _constant(c, frame)
-    function = sympy.lambdify(symbols, c, modules=frame.xp.__name__)
-    return function(*arrays)
+    return _function(c, tuple(symbols), frame.xp.__name__)(*arrays)
+
+
+@functools.lru_cache(maxsize=1024)
+def _function(c: Scalar, symbols: tuple[Any, ...], module: str) -> Any:
+    """The scalar as a function of its symbols; written once, as that takes longer than many a call."""
+    return sympy.lambdify(symbols, c, modules=module)
 
 
 def _constant(c: Scalar, frame: _Frame) -> Array:

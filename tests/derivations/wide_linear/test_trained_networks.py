@@ -1,0 +1,160 @@
+"""The regimes of wide linear networks and their closed systems, against integrated gradient flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import derivations.wide_linear as wide
+
+
+def gradient_flow(A, W, X, Y, times, rates=(1.0, 1.0), rtol=1e-10):
+    """Weights at the given times, of gradient flow on |XWᵀA - Y|²/2."""
+    (h, c), d = A.shape, W.shape[1]
+
+    def velocity(_, state):
+        a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
+        G = X.T @ (X @ (w.T @ a) - Y)
+        return np.concatenate([(-rates[0] * w @ G).ravel(), (-rates[1] * a @ G.T).ravel()])
+
+    start = np.concatenate([A.ravel(), W.ravel()])
+    found = solve_ivp(velocity, (0, times[-1]), start, "LSODA", times, rtol=rtol, atol=1e-12)
+    return [(y[: h * c].reshape(h, c), y[h * c :].reshape(h, d)) for y in found.y.T]
+
+
+def kernel_distance(X, first, second):
+    one, other = (wide.tangent_kernel(A=A, W=W, X=X) for A, W in (first, second))
+    return 0.5 * np.linalg.norm(one / np.linalg.norm(one) - other / np.linalg.norm(other)) ** 2
+
+
+def of_balance(a, w, delta):
+    """Neurons with the functions a_k w_kᵀ/(‖a_k‖‖w_k‖) and the balance δ each."""
+    kappa = np.hypot(delta, 2)
+    unit = [m / np.linalg.norm(m, axis=1, keepdims=True) for m in (a, w)]
+    return np.sqrt((kappa + delta) / 2) * unit[0], np.sqrt((kappa - delta) / 2) * unit[1]
+
+
+def largest_distance(a, w, X, Y, delta, until):
+    start = of_balance(a, w, delta)
+    path = gradient_flow(*start, X, Y, np.linspace(0, until, 41))
+    last = path[-1][1].T @ path[-1][0]
+    assert np.sum((X @ last - Y) ** 2) < 1e-6, "not trained to the end"
+    return max(kernel_distance(X, start, later) for later in path)
+
+
+def order(a, w, X, Y, sign, until):
+    """The exponent of |δ| in the kernel distance, and its value at the larger |δ|."""
+    distances = [largest_distance(a, w, X, Y, sign * size, until(size)) for size in (100.0, 1000.0)]
+    return np.log10(distances[1] / distances[0]), distances[1]
+
+
+A0, W0 = np.array([[1.0, 0.3], [-0.4, 0.8]]), np.array([[0.9, 0.2, -0.4], [-0.3, 1.1, 0.5]])
+DATA = np.random.default_rng(5).normal(size=(5, 3))
+TASK = np.array([[0.8, -0.4], [-0.2, 0.9], [0.5, 0.6]])
+
+
+def test_narrowing_networks_are_lazy_upstream_with_an_error_of_fourth_order():
+    exponent, _ = order(A0, W0, DATA, DATA @ TASK, 1, lambda size: 2000 / size)
+    assert exponent == pytest.approx(-4, abs=0.1)
+
+
+def test_downstream_they_are_lazy_where_the_inputs_of_the_neurons_span_the_solution():
+    solvable = W0.T @ np.array([[1.0, -0.5], [0.3, 0.8]])
+    exponent, _ = order(A0, W0, DATA, DATA @ solvable, -1, lambda size: 20 * size)
+    assert exponent == pytest.approx(-4, abs=0.1)
+
+
+def test_downstream_they_are_delayed_rich_where_they_do_not():
+    target = DATA @ TASK
+    exponent, distance = order(A0, W0, DATA, target, -1, lambda size: 300 * size)
+    assert distance > 0.02
+    assert abs(exponent) < 0.05
+    start = of_balance(A0, W0, -300.0)
+    early = gradient_flow(*start, DATA, target, [0.0, 1.0])[-1]
+    assert kernel_distance(DATA, start, early) < 1e-4 * distance
+
+
+def test_dependent_neurons_fit_what_is_outside_their_span_without_turning_the_kernel():
+    parallel, task = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[1.0, 0.4], [-0.3, 1.2]])
+    exponent, _ = order(parallel, A0, np.eye(2), task, 1, lambda size: 60.0)
+    assert exponent == pytest.approx(-2, abs=0.1)
+
+
+def test_signed_norms_and_cosines_are_a_closed_system():
+    rng = np.random.default_rng(6)
+    a, W, target = rng.normal(size=3), rng.normal(size=(3, 2)), rng.normal(size=2)
+    rates, s = (0.7, 1.6), np.linalg.norm(target)
+    n = np.linalg.norm(W, axis=1)
+    Delta = rates[1] * np.outer(a, a) - rates[0] * W @ W.T
+    constants = {"Delta": Delta, "s": s, "eta_a": rates[0], "eta_w": rates[1]}
+
+    def velocity(_, state):
+        mu, phi = state[:3], state[3:]
+        known = {"mu": mu, "phi": phi, **constants}
+        return np.concatenate([wide.signed_norm_dynamics(**known), wide.cosine_dynamics(**known)])
+
+    start = np.concatenate([a * n, W @ target / (n * s)])
+    found = solve_ivp(velocity, (0, 1.5), start, "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
+    later, W = gradient_flow(a[:, None], W, np.eye(2), target[:, None], [0.0, 1.5], rates)[-1]
+    n = np.linalg.norm(W, axis=1)
+    np.testing.assert_allclose(found, [*(later[:, 0] * n), *(W @ target / (n * s))], rtol=1e-7)
+
+
+def test_a_wide_gaussian_network_has_the_balance_of_twice_its_width():
+    """The kernel at the start is that of an isotropic network with |δ| = 2σ²h, not σ²h, up to O(1/√h)."""
+    deviations = []
+    for h in (400, 40_000):
+        rng = np.random.default_rng(3)
+        A, W = rng.normal(size=(h, 2)) / np.sqrt(h), rng.normal(size=(h, 3)) / np.sqrt(h)
+        kernel = wide.tangent_kernel(A=A, W=W, X=np.eye(3))
+        deviations.append(np.linalg.norm(kernel - 2 * np.eye(6), 2))
+    assert deviations[0] < 0.5
+    assert deviations[1] < deviations[0] / 4
+
+
+def test_the_closed_form_of_the_riccati_equation_needs_no_shared_eigenvectors():
+    """ν = (u̇ u⁻¹ - δ/2)/η_a, and C from v and Z, at a start where ν does not commute with S."""
+    from scipy.linalg import expm, sqrtm
+
+    delta, t, rate_a, rate_w = -0.8, 0.9, 0.6, 1.3
+    S, nu0 = np.array([[1.4, 0.3], [0.3, 0.5]]), np.array([[0.4, -0.7], [0.2, 0.9]])
+    C0 = np.array([[1.1, 0.2], [0.2, 0.7]])
+    one = np.eye(2)
+    R = np.real(sqrtm(delta**2 / 4 * one + rate_a * rate_w * S))
+    N0 = rate_a * nu0 + delta / 2 * one
+
+    def parts(s):
+        K, up = (expm(R * s) + expm(-R * s)) / 2, (expm(R * s) - expm(-R * s)) / 2
+        H = np.linalg.solve(R, up)
+        return K, H, K + H @ N0, R @ up + K @ N0, K + N0 @ H
+
+    _, _, u, u_dot, v = parts(t)
+    nu = (u_dot @ np.linalg.inv(u) - delta / 2 * one) / rate_a
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    grid = (nodes + 1) * t / 2
+    total = sum(
+        q * t / 2 * np.exp(delta * s) * parts(s)[4] @ parts(s)[4].T
+        for q, s in zip(weights, grid, strict=True)
+    )
+    C = np.exp(delta * t) * v.T @ np.linalg.inv(np.linalg.inv(C0) + 2 * rate_w * total) @ v
+
+    def velocity(_, state):
+        known = {"nu": state[:4].reshape(2, 2), "eta_a": rate_a, "eta_w": rate_w, "delta": delta}
+        ratio = wide.ratio_dynamics(S=S, **known)
+        return np.concatenate([ratio.ravel(), wide.gram_dynamics(C=state[4:].reshape(2, 2), **known).ravel()])
+
+    start = np.concatenate([nu0.ravel(), C0.ravel()])
+    found = solve_ivp(velocity, (0, t), start, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    np.testing.assert_allclose(np.concatenate([nu.ravel(), C.ravel()]), found, rtol=1e-9)
+
+
+def test_an_identity_matrix_cannot_stand_among_vectors():
+    """The bracket of φ̇ adds to vectors what multiplies I_h as printed; it must be the vector of ones."""
+    from derivations.wide_linear.single_output import ones
+    from derivations.wide_linear.symbols import h, phi
+    from symdyn.calculus.matrix import eye
+
+    assert (ones + phi).shape == (h, 1)
+    with pytest.raises(ValueError, match="cannot add"):
+        eye(h) + phi
