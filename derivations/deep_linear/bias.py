@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.deep_linear.rich import M, M_inverse, drawn, log_norm, nonzero, rho
+from derivations.deep_linear.rich import M, M_inverse, drawn, layered, log_norm, nonzero, rho
 from derivations.deep_linear.symbols import (
     L,
     a2,
@@ -125,6 +125,7 @@ dual_rich = x ** (-L / (2 * (L + 1))) * beta
     ledger=("kunin2024.deep-warp-potential",),
     domain=nonzero,
     arguments=("beta", "L"),
+    requires=(layered,),
     uses=("deep_linear.rich_inverse",),
 )
 def rich_potential():

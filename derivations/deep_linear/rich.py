@@ -49,6 +49,9 @@ at_fixed_beta = Domain(
     (Cell("s > 0", {x_value: 1, L: 1}, where={s: sp.exp(log_norm)}, reason="s > 0 is an exponential"),),
 )
 
+layered = ("positive", L > 0, "L")
+invertible = (("a non-zero vector", x > 0, "beta"), layered)
+
 readout = x ** (1 / (L + 1))
 """‖a‖² and s at δ = 0."""
 gram = Isotropic.unnormalised(0, x ** (-L / (L + 1)), x, beta)
@@ -86,6 +89,7 @@ def rich_gram():
     ledger=("kunin2024.deep-delta0-M",),
     domain=nonzero,
     arguments=("beta", "L"),
+    requires=invertible,
     uses=("deep_linear.rich_gram", "deep_linear.isotropic_dynamics", "deep_linear.closed_preconditioner"),
 )
 def rich_preconditioner():
@@ -114,6 +118,7 @@ def rich_preconditioner():
     ledger=("kunin2024.deep-delta0-M-inverse",),
     domain=nonzero,
     arguments=("beta", "L"),
+    requires=invertible,
     uses=("deep_linear.rich_preconditioner",),
 )
 def rich_inverse():

@@ -26,7 +26,10 @@ ZERO = Cell("z = 0", {below: 1, above: 1, t: 1}, {z: sp.S.Zero, **slopes}, "γ <
 leaky = Domain((z, gamma, c, t), (), (POSITIVE, NEGATIVE, ZERO), conditions=(gamma >= 0,), words="0 ≤ γ < 1")
 
 
-@result(ledger=("kunin2024.pw-activation",), domain=leaky, arguments=("z", "gamma"))
+below_one = ("at least 0 and below 1", (gamma >= 0) & (gamma < 1), "gamma")
+
+
+@result(ledger=("kunin2024.pw-activation",), domain=leaky, arguments=("z", "gamma"), requires=(below_one,))
 def activation():
     """The activation, its slopes on both sides and at zero, and that it is the slope times its argument.
 

@@ -137,7 +137,12 @@ scales = Domain(
 )
 
 
-@result(ledger=("kunin2024.fig1-alpha-scaling",), domain=scales, arguments=("tau", "delta"))
+@result(
+    ledger=("kunin2024.fig1-alpha-scaling",),
+    domain=scales,
+    arguments=("tau", "delta"),
+    requires=(("positive", tau > 0, "tau"),),
+)
 def relative_scale():
     """The relative scale α that gives the base the balance δ at the scale τ: δ = τ²(α² - α^{-2}).
 
