@@ -65,14 +65,15 @@ def test_downstream_they_are_lazy_where_the_inputs_of_the_neurons_span_the_solut
     assert exponent == pytest.approx(-4, abs=0.1)
 
 
-def test_downstream_they_are_delayed_rich_where_they_do_not():
-    target = DATA @ TASK
-    exponent, distance = order(A0, W0, DATA, target, -1, lambda size: 300 * size)
-    assert distance > 0.02
-    assert abs(exponent) < 0.05
-    start = of_balance(A0, W0, -300.0)
-    early = gradient_flow(*start, DATA, target, [0.0, 1.0])[-1]
-    assert kernel_distance(DATA, start, early) < 1e-4 * distance
+def test_downstream_they_are_delayed_rich_where_they_do_not_with_a_delay_proportional_to_the_balance():
+    target, curves = DATA @ TASK, []
+    for size in (100.0, 1000.0):
+        start = of_balance(A0, W0, -size)
+        path = gradient_flow(*start, DATA, target, size * np.array([0.0, 1e-3, 1.0, 3.0, 10.0, 300.0]))
+        curves.append(np.array([kernel_distance(DATA, start, later) for later in path]))
+    assert curves[1][1] < 1e-4 * curves[1][-1], "the kernel moves at once"
+    assert curves[1][-1] > 0.02
+    np.testing.assert_allclose(curves[0][2:], curves[1][2:], rtol=0.02)
 
 
 def test_dependent_neurons_fit_what_is_outside_their_span_without_turning_the_kernel():
