@@ -1,0 +1,28 @@
+r"""The vocabulary of the two-layer linear network ŷ = W₂W₁x and its task.
+
+Shapes are symbolic: i inputs, o outputs, h hidden neurons, P data, m singular values. Time is in units of one step of
+gradient descent, and τ is one over the learning rate.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symdyn.notation import glossary
+
+words = glossary("prior_knowledge")
+
+i, o, h, P, m = sp.symbols("i o h P m", integer=True, positive=True)
+
+W1 = words.matrix("W1", h, i, "W_1", "input weights, one hidden neuron a row")
+W2 = words.matrix("W2", o, h, "W_2", "output weights, one output a row")
+sigma_yx = words.matrix("sigma_yx", o, i, r"\tilde\Sigma^{yx}", "input-output correlation of the task")
+sigma_xx = words.matrix("sigma_xx", i, i, r"\tilde\Sigma^{xx}", "correlation of the inputs", symmetric=True)
+X = words.matrix("X", i, P, "X", "inputs, one datum a column")
+Y = words.matrix("Y", o, P, "Y", "targets, one datum a column")
+
+tau = words.scalar("tau", r"\tau", "time constant, one over the learning rate", default=1)
+t = words.scalar("t", "t", "time, in steps of gradient descent")
+
+SIZES = ({i: 2, h: 3, o: 2, P: 3}, {i: 3, h: 1, o: 2, P: 2}, {i: 1, h: 2, o: 3, P: 4})
+"""Shapes at which false claims are refuted."""
