@@ -1,0 +1,216 @@
+"""Two-layer networks in bulk: the step of an ensemble, and the kernel, against the obvious alternatives, in one run.
+
+    python -m benchmarks.ensembles [--threads 2] [--json FILE]
+
+The step of 64 networks (d = 100, h = 50, n = 1000, float32) is compared with the machine's own throughput in matrix
+products, and with a loop over single networks in NumPy, in float32 and in NumPy's own float64. What fraction of that
+throughput the loop itself reaches is printed beside it, for no ensemble on as many threads can beat the loop by more
+than the inverse of it. The closed form of the kernel of one network on 4,000 inputs
+is compared with the full Jacobian by ``torch.func``. Every number is the best of several stretches of similar
+length, in rounds in which the contestants take turns. Exits with status 1 if a wanted ratio is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+NETWORKS, DIMENSION, WIDTH, DATA = 64, 100, 50, 1000
+KERNEL_DATA, SQUARE = 4000, 1024
+STRETCH, STRETCHES, ROUNDS = 3, 8, 4
+OWN_FRACTION = "NumPy's own fraction of matmul"
+WANTED = {"fraction of matmul": 0.6, "step against NumPy": 6.0, "kernel against torch.func": 20.0}
+
+
+def products(networks: int = NETWORKS) -> float:
+    """Floating-point operations of one step of the ensemble: its two matrix products, nothing else."""
+    return 4.0 * DATA * DIMENSION * WIDTH * networks
+
+
+def matmul_rate() -> float:
+    """Operations per second of one large square product in float32."""
+    import torch
+
+    left, right = torch.randn(SQUARE, SQUARE), torch.randn(SQUARE, SQUARE)
+    out = torch.empty(SQUARE, SQUARE)
+    return 2.0 * SQUARE**3 / _seconds(lambda: torch.mm(left, right, out=out), STRETCHES)
+
+
+def ensemble_step(threads: int) -> float:
+    """Seconds a step of the ensemble: the best of several stretches between two checkpoints."""
+    import torch
+
+    from numerics.ensembles import networks, train
+    from numerics.teacher_student import draw_task, students
+
+    task = draw_task(0, d=DIMENSION, h=WIDTH, k=3, n=DATA)
+    start = networks(*students(task, np.full(NETWORKS, 0.5), np.linspace(-1, 1, NETWORKS)))
+    moments: dict[int, float] = {}
+
+    def watch(first, now):
+        moments[len(moments)] = time.perf_counter()
+        return now.a[:, 0]
+
+    checkpoints = [STRETCH * place for place in range(STRETCHES + 1)]
+    options = {"step": 1e-4, "checkpoints": checkpoints, "observers": {"watch": watch}, "threads": threads}
+    train(start, task.X, task.y, dtype=torch.float32, **options)
+    ends = np.array(list(moments.values())).reshape(STRETCHES + 1, -1).max(1)
+    return float(np.diff(ends).min()) / STRETCH
+
+
+def numpy_step(dtype) -> float:
+    """Seconds a step of one network in NumPy, as one would write it: forward, residual, two gradients."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((DATA, DIMENSION), dtype=dtype) / np.sqrt(DIMENSION).astype(dtype)
+    y = generator.standard_normal(DATA, dtype=dtype)
+    W = generator.standard_normal((WIDTH, DIMENSION), dtype=dtype)
+    a = generator.standard_normal(WIDTH, dtype=dtype)
+    rate = dtype(1e-7)
+
+    def step():
+        nonlocal a, W
+        Z = X @ W.T
+        hidden = np.maximum(Z, 0)
+        residual = hidden @ a - y
+        slope_a = hidden.T @ residual
+        slope_W = ((Z >= 0) * np.outer(residual, a)).T @ X
+        a, W = a - rate * slope_a, W - rate * slope_W
+
+    def loop():
+        for _ in range(STRETCH * NETWORKS):
+            step()
+
+    return _seconds(loop, STRETCHES) / (STRETCH * NETWORKS)
+
+
+def kernel_seconds() -> tuple[float, float, float]:
+    """Seconds for the kernel in closed form and by ``torch.func``, and how far they are apart."""
+    import torch
+
+    from numerics.kernels import two_layer_ntk
+
+    generator = torch.Generator().manual_seed(0)
+    X = torch.nn.functional.normalize(torch.randn(KERNEL_DATA, DIMENSION, generator=generator))
+    a, W = torch.randn(WIDTH, generator=generator), torch.randn(WIDTH, DIMENSION, generator=generator)
+
+    def output(parameters, x):
+        return torch.relu(parameters["W"] @ x) @ parameters["a"]
+
+    def by_jacobian():
+        jacobian = torch.func.vmap(torch.func.grad(output), (None, 0))({"a": a, "W": W}, X)
+        flat = torch.cat([block.flatten(1) for block in jacobian.values()], 1)
+        return flat @ flat.T
+
+    gap = (two_layer_ntk(a, W, X) - by_jacobian()).abs().max() / by_jacobian().abs().max()
+    return _seconds(lambda: two_layer_ntk(a, W, X), 3), _seconds(by_jacobian, 1), float(gap)
+
+
+def _seconds(action, repeats: int = 1) -> float:
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def measure(threads: int) -> dict[str, object]:
+    """All contestants in turn, several rounds; the best of each, and the ratios."""
+    import torch
+
+    torch.set_num_threads(threads)
+    best: dict[str, float] = {}
+    for _ in range(ROUNDS):
+        closed, jacobian, gap = kernel_seconds()
+        found = {
+            "matmul": 1.0 / matmul_rate(),
+            "ensemble": ensemble_step(threads),
+            "numpy": numpy_step(np.float32),
+            "numpy64": numpy_step(np.float64),
+            "kernel": closed,
+            "jacobian": jacobian,
+        }
+        best = {name: min(value, best.get(name, value)) for name, value in found.items()}
+    rate = 1.0 / best["matmul"]
+    ratios = {
+        "fraction of matmul": products() / best["ensemble"] / rate,
+        "step against NumPy": best["numpy"] / (best["ensemble"] / NETWORKS),
+        "kernel against torch.func": best["jacobian"] / best["kernel"],
+    }
+    return {
+        "benchmark": "two-layer ensembles",
+        "setting": {
+            "networks": NETWORKS,
+            "d": DIMENSION,
+            "h": WIDTH,
+            "n": DATA,
+            "kernel n": KERNEL_DATA,
+            "dtype": "float32",
+            "threads": threads,
+        },
+        "machine": {
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+            "load": os.getloadavg()[0],
+            "python": platform.python_version(),
+        },
+        "versions": {name: version(name) for name in ("numpy", "torch")},
+        "seconds": {
+            "step of the ensemble": best["ensemble"],
+            "step of one network of the ensemble": best["ensemble"] / NETWORKS,
+            "step of one network in NumPy": best["numpy"],
+            "step of one network in NumPy, float64": best["numpy64"],
+            "kernel, closed form": best["kernel"],
+            "kernel, torch.func": best["jacobian"],
+        },
+        "matmul GFLOP/s": rate / 1e9,
+        OWN_FRACTION: products(1) / best["numpy"] / rate,
+        "kernel deviation": gap,
+        "ratios": ratios,
+        "wanted": WANTED,
+        "holds": all(ratios[name] >= wanted for name, wanted in WANTED.items()) and gap < 1e-5,
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Ensembles and kernels of two-layer networks.")
+    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--json", type=Path, help="also write the results to this file")
+    options = parser.parse_args(arguments)
+    result = measure(options.threads)
+    _show(result)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return 0 if result["holds"] else 1
+
+
+def _show(result) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"two-layer networks, {result['setting']['threads']} threads")
+    for name, side in (("", "left"), ("measured", "right"), ("wanted", "right"), ("", "left")):
+        table.add_column(name, justify=side)
+    for name, ratio in result["ratios"].items():
+        wanted = WANTED[name]
+        table.add_row(name, f"{ratio:.2f}", f"{wanted:g}", "reached" if ratio >= wanted else "missed")
+    console = Console()
+    console.print(table)
+    for name, seconds in result["seconds"].items():
+        console.print(f"{name}: {seconds * 1e3:.3g} ms")
+    console.print(
+        f"matrix products: {result['matmul GFLOP/s']:.0f} GFLOP/s, of which the NumPy loop reaches "
+        f"{result[OWN_FRACTION]:.0%}; load of the machine {result['machine']['load']:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
