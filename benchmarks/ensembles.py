@@ -30,7 +30,7 @@ OWN_FRACTION = "NumPy's own fraction of matmul"
 WANTED = {"fraction of matmul": 0.6, "step against NumPy": 6.0, "kernel against torch.func": 20.0}
 
 
-def products(networks: int = NETWORKS) -> float:
+def products(networks: int) -> float:
     """Floating-point operations of one step of the ensemble: its two matrix products, nothing else."""
     return 4.0 * DATA * DIMENSION * WIDTH * networks
 
@@ -141,7 +141,7 @@ def measure(threads: int) -> dict[str, object]:
         best = {name: min(value, best.get(name, value)) for name, value in found.items()}
     rate = 1.0 / best["matmul"]
     ratios = {
-        "fraction of matmul": products() / best["ensemble"] / rate,
+        "fraction of matmul": products(NETWORKS) / best["ensemble"] / rate,
         "step against NumPy": best["numpy"] / (best["ensemble"] / NETWORKS),
         "kernel against torch.func": best["jacobian"] / best["kernel"],
     }
