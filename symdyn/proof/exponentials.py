@@ -101,9 +101,14 @@ def _order(x: Term, y: Term, tower: Tower) -> int:
 
 
 def _dominant(terms: list[Term], tower: Tower) -> Term | None:
-    """The term that grows fastest, None of an empty sum."""
-    best: Term | None = None
+    """The term that grows faster than every other, None of an empty sum; the others need not be comparable."""
+    obstacle: Undecided | None = None
     for term in terms:
-        if best is None or _order(term, best, tower) > 0:
-            best = term
-    return best
+        try:
+            if all(other is term or _order(term, other, tower) > 0 for other in terms):
+                return term
+        except Undecided as unknown:
+            obstacle = unknown
+    if obstacle is not None:
+        raise obstacle
+    return None

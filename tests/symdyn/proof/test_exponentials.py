@@ -29,6 +29,7 @@ POSITIVE = {d: 2, x: 2, y: 2}
         ((t * sp.exp(x * t) + sp.exp(x * t)) / (2 * t * sp.exp(x * t)), sp.Rational(1, 2)),
         (sp.Piecewise((sp.exp(-x * t), t > 0), (sp.exp(x * t), True)), 0),
         ((sp.exp(2 * x * t + y) - 1) / sp.exp(2 * x * t), sp.exp(y)),
+        (1 / ((1 - sp.exp(-x * t)) * (1 - sp.exp(-y * t))), 1),
     ],
     ids=str,
 )
