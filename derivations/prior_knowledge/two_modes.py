@@ -1,0 +1,153 @@
+r"""Two modes and their coupling, in closed form.
+
+For N_i = N_o = 2 let AᵀA(0) have the entries a₁, a₂ and b, with determinant Δ = a₁a₂ - b² ≥ 0. The inverse of AᵀA
+obeys a linear equation (Theorem 5.1); inverting it back and clearing Δ from all denominators gives, with
+e_i = e^{-s_i t/τ},
+
+    n = s₁s₂e₁²e₂² + a₂s₁e₁²(1 - e₂²) + a₁s₂e₂²(1 - e₁²) + Δ(1 - e₁²)(1 - e₂²),
+    a₁(t) = s₁(s₂a₁e₂² + Δ(1 - e₂²))/n,    a₂(t) = s₂(s₁a₂e₁² + Δ(1 - e₁²))/n,    b(t) = s₁s₂ b e₁e₂/n.
+
+These hold for Δ = 0 too, where A(0) is not invertible (braun2022, Sec. 5, which leaves the form to an appendix).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, g2, g12, s, s1, s2, t, tau, u, v, y, z
+from symdyn.domain import Cell, Domain
+from symdyn.result import result
+from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
+
+determinant = a1 * a2 - b**2
+"""Δ = det A(0)ᵀA(0)."""
+
+POSITIVE = {s1: 1, s2: 1, tau: 1, a1: 1, a2: 1}
+ABOVE_DIAGONAL = {a2: (b**2 + u) / a1}
+"""a₂ by u = Δ."""
+
+definite = Domain(
+    (a1, b, s1, s2, tau, t),
+    cells=(Cell("Δ > 0", {**POSITIVE, t: 1, u: 1}, ABOVE_DIAGONAL, "u is the determinant"),),
+    words="A(0)ᵀA(0) positive definite",
+)
+semidefinite = Domain(
+    (a1, b, s1, s2, tau, t),
+    cells=(*definite.cells, Cell("Δ = 0", {**POSITIVE, t: 1}, {a2: b**2 / a1}, "the determinant vanishes")),
+    conditions=(sp.Ne(b, 0),),
+    words="A(0)ᵀA(0) positive semidefinite",
+)
+
+
+def denominator(first=y, second=z, det=determinant):
+    """n, with e₁² and e₂² for its arguments."""
+    return (
+        s1 * s2 * first * second
+        + a2 * s1 * first * (1 - second)
+        + a1 * s2 * second * (1 - first)
+        + det * (1 - first) * (1 - second)
+    )
+
+
+def within_first(first=y, second=z):
+    """a₁(t), with e₁² and e₂² for its arguments."""
+    return s1 * (s2 * a1 * second + determinant * (1 - second)) / denominator(first, second)
+
+
+def within_second(first=y, second=z):
+    """a₂(t)."""
+    return s2 * (s1 * a2 * first + determinant * (1 - first)) / denominator(first, second)
+
+
+def across(roots, first=y, second=z):
+    """b(t), `roots` standing for e₁e₂."""
+    return s1 * s2 * b * roots / denominator(first, second)
+
+
+decay = sp.exp(-2 * s1 * t / tau), sp.exp(-2 * s2 * t / tau)
+product = sp.exp(-(s1 + s2) * t / tau)
+closed = {g1: within_first(*decay), g2: within_second(*decay), g12: across(product, *decay)}
+"""a₁(t), a₂(t) and b(t)."""
+
+velocity = {
+    g1: 2 * (s1 * g1 - g1**2 - g12**2) / tau,
+    g2: 2 * (s2 * g2 - g2**2 - g12**2) / tau,
+    g12: g12 * (s1 + s2 - 2 * g1 - 2 * g2) / tau,
+}
+"""The entries of τ d/dt AᵀA = S̃AᵀA + AᵀAS̃ - 2(AᵀA)²."""
+
+
+@result(ledger=("braun2022.2x2-parametrisation",), domain=Domain((a1, b, u, v)))
+def two_by_two():
+    """AᵀA of two columns has a₁, a₂ ≥ 0 and a determinant that is a square for two neurons, so that Δ ≥ 0.
+
+    The columns are (u, b) and (v, a₁) here. Conversely a₁ > 0 and Δ ≥ 0 give the columns (√a₁, 0) and (b/√a₁, √(Δ/a₁)).
+    """
+    first, second, mixed = u**2 + b**2, v**2 + a1**2, u * v + a1 * b
+    backwards = Domain((a1, b, u), cells=(Cell("a₁, Δ > 0", {a1: 1, u: 1}),))
+    column = b / sp.sqrt(a1), sp.sqrt(u / a1)
+    return Existence(
+        r"$A^\top A=\begin{pmatrix}a_1&b\\b&a_2\end{pmatrix}$ with $a_1,a_2\ge0$ and $a_1a_2\ge b^2$,"
+        r" and every such matrix is one",
+        (
+            Inequality(first, ">="),
+            Inequality(second, ">="),
+            Identity(first * second - mixed**2, (u * a1 - v * b) ** 2, name=r"\Delta"),
+            Identity(
+                (sp.sqrt(a1) * column[0], column[0] ** 2 + column[1] ** 2), (b, (b**2 + u) / a1), on=backwards
+            ),
+        ),
+    )
+
+
+@result(ledger=("braun2022.explicit-2x2",), domain=semidefinite, uses=("prior_knowledge.connections",))
+def explicit_solution():
+    """The connections a₁(t), a₂(t) and the coupling b(t) of two modes, for every positive semidefinite start."""
+    return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t)
+
+
+@result(
+    ledger=("braun2022.decoupled-limit",), domain=semidefinite, uses=("prior_knowledge.explicit_solution",)
+)
+def decoupled_modes():
+    """Without coupling each mode follows the logistic curve of its own."""
+    alone = s1 * a1 / (decay[0] * (s1 - a1) + a1)
+    other = s2 * a2 / (decay[1] * (s2 - a2) + a2)
+    cell = Cell("b = 0", {**POSITIVE, t: 1}, {b: sp.S.Zero}, "no coupling")
+    uncoupled = Domain((a1, a2, b, s1, s2, tau, t), cells=(cell,), words="b(0) = 0")
+    return Identity((closed[g1], closed[g2], closed[g12]), (alone, other, sp.S.Zero), on=uncoupled)
+
+
+@result(
+    ledger=("braun2022.off-diagonal-vanishes",), domain=definite, uses=("prior_knowledge.explicit_solution",)
+)
+def coupling_vanishes():
+    """The coupling vanishes in the end if A(0)ᵀA(0) is definite: it is at most s₁s₂|b|e₁e₂/(Δ(1 - e₁²)(1 - e₂²)).
+
+    A singular start with s₁ = s₂ = s keeps its coupling: b(t) → s b/(a₁ + a₂).
+    """
+    running = Domain(
+        (a1, b, s1, s2),
+        cells=(
+            Cell(
+                "Δ > 0, 0 < e_i < 1",
+                {s1: 1, s2: 1, a1: 1, u: 1, v: 1, c: 1},
+                {**ABOVE_DIAGONAL, y: 1 / (1 + v), z: 1 / (1 + c)},
+                "u is the determinant, v = 1/e₁² - 1 and c = 1/e₂² - 1",
+            ),
+        ),
+    )
+    rank_one = Domain(
+        (a1, b, s, tau, t),
+        cells=(Cell("Δ = 0", {s: 1, tau: 1, a1: 1}, {a2: b**2 / a1}, "the determinant vanishes"),),
+        conditions=(sp.Ne(b, 0),),
+    )
+    bound = s1 * s2 * b * product / ((1 - decay[0]) * (1 - decay[1]))
+    return Existence(
+        r"$b(t)\to0$ for $\Delta>0$",
+        (
+            Inequality(denominator(), ">", determinant * (1 - y) * (1 - z), on=running),
+            Limit(bound, t, sp.oo, sp.S.Zero),
+            Limit(closed[g12].xreplace({s1: s, s2: s}), t, sp.oo, s * b / (a1 + a2), on=rank_one),
+        ),
+    )
