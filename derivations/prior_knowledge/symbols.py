@@ -42,3 +42,5 @@ size = words.scalar("size", r"\varepsilon", "size of a start, which multiplies a
 c = words.scalar("c", "c", "a positive constant")
 u = words.scalar("u", "u", "a coordinate")
 v = words.scalar("v", "v", "another coordinate")
+r1 = words.scalar("r1", "r_1", "the coordinate 1/e₁² - 1, which grows from 0 with the time")
+r2 = words.scalar("r2", "r_2", "the coordinate 1/e₂² - 1")
