@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.wide_linear.neuron_sum import square
+from derivations.wide_linear.neuron_parts import square
 from derivations.wide_linear.single_hidden import any_balance, minus, plus
 from derivations.wide_linear.symbols import SIZES, A, G, W, a, c, d, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Index, basis, entry, matrix, sum_over

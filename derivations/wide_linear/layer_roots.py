@@ -16,7 +16,7 @@ import sympy as sp
 
 from derivations.wide_linear.isotropy import ISOTROPIC, RATES, SHAPES, layer, singular_values
 from derivations.wide_linear.network import beta
-from derivations.wide_linear.neuron_sum import square
+from derivations.wide_linear.neuron_parts import square
 from derivations.wide_linear.symbols import A, W, c, d, delta, eta_a, eta_w, x, y
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orthogonal, rule, trace, vector

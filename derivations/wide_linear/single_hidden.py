@@ -11,7 +11,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.wide_linear.neuron_sum import RATES, neuron_part, shares, square
+from derivations.wide_linear.neuron_parts import RATES, neuron_part, shares, square
 from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
