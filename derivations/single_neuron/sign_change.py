@@ -59,6 +59,9 @@ def zero_is_passed_once():
     """Along a trajectory that is not at rest a vanishes at most once, for any data and any loss; so does β.
 
     At two zeros the loss would have the one value L(0), while it decreases as long as ȧ or ẇ is not zero.
+
+    Only this half of Lemma 4 carries over to data that are not whitened: a wᵀXᵀy may vanish twice, as it does for unit
+    rates, XᵀX = diag(1, 4), Xᵀy = (1, 1) and the start a_0 = 1, w_0 = (-1, 1), and so may a wᵀβ_*, from w_0 = (-1, 4).
     """
     return Existence(
         r"$a(t)=0$, and even $\beta(t)=0$, for at most one $t$",
@@ -135,9 +138,9 @@ def bias_through_a_crossing():
 @printed(
     "kunin2024.mirror-extension-through-crossing",
     quote=r"extend the time-warped mirror flow analysis to all initializations with $\|\beta_0\|>0$",
-    domain=replace(endpoints(1, -1), let={**WEIGHTS, c: sp.S.One}),
+    domain=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: sp.S.One}),
     hypothesis="the linear term of the objective is reversed when a changes its sign",
-    under=replace(endpoints(1, -1), let={**WEIGHTS, c: -sp.S.One}),
+    under=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: -sp.S.One}),
 )
 def printed_extension():
     """The conclusion of Theorem 1 after a crossing, c the sign of the linear term: c = 1 is the theorem unchanged."""
