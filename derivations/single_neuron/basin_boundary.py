@@ -205,6 +205,7 @@ def basin_by_alignment():
     return Identity(a0 * F0, eta_a * inner(a0 * w0, beta_star) + plus * a0**2)
 
 
+_one = {eta_w: 1 / eta_a}
 _downstream = (
     Cell("a_0 > 0", {a0: 1, eta_a: 1, eta_w: 1}),
     Cell("a_0 < 0", {a0: -1, eta_a: 1, eta_w: 1}),
@@ -215,7 +216,9 @@ _downstream = (
     "kunin2024.basin-alignment-interpretation",
     quote=r"$\beta_0$ is sufficiently aligned to $\beta_*$ if $a_0\ge0$, or sufficiently misaligned if $a_0\le0$",
     domain=starts(
-        *_downstream, Cell("a_0 = 0", {eta_a: 1, eta_w: 1}, {a0: 0}), conditions=(delta < 0, F0 > 0)
+        *(replace(cell, signs={a0: cell.signs[a0], eta_a: 1}, where=_one) for cell in _downstream),
+        Cell("a_0 = 0", {eta_a: 1}, {a0: 0, **_one}),
+        conditions=(delta < 0, F0 > 0),
     ),
     hypothesis="a_0 ≠ 0: where a_0 = 0, β_0 = 0 has no direction and does not say in which basin the start lies",
     under=Domain(

@@ -174,7 +174,7 @@ def solution_without_crossing():
     "kunin2024.downstream-no-crossing-solution",
     quote="$\\nu$ is well defined for all $t$ and the solution of the upstream section still holds",
     domain=starts(
-        product_one, also={nu0: omega0 / a0}, conditions=(delta < 0, a0 * (a0 * plus + eta_a * omega0) > 0)
+        product_one, also={nu0: omega0 / a0}, conditions=(delta < 0, a0 > 0, a0 * plus + eta_a * omega0 > 0)
     ),
     hypothesis=f"{REAL}, and √δ(…)^{{-1/2}} in a(t) is read as (…/δ)^{{-1/2}}",
     under=real_starts(unit_rates, -1),
