@@ -48,7 +48,7 @@ from derivations.prior_knowledge.two_modes import (
 )
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.statement import Existence, Identity, Inequality, Limit
 
 ALIKE = {s1: s, s2: s}
 total = a1 + a2
@@ -195,18 +195,26 @@ def half_learned_at_peak():
     )
 
 
+small = {a1: size * a1, a2: size * a2, b: size * b}
+"""A start of a small size."""
+
+
 @printed(
     "braun2022.peak-half-learned",
     quote=r"coincides approximately with the time at which the on-diagonal element is half learned",
-    domain=below,
+    domain=Domain(
+        (b, s, size),
+        cells=(Cell("Δ > 0", {a1: 1, u: 1, s: 1}, ABOVE, "u is the determinant"),),
+        words="small starts",
+    ),
     hypothesis="both connections start alike, a₁(0) = a₂(0)",
     under=Domain(
-        (u, v, r1),
+        (u, v, s, size),
         cells=(
             Cell(
                 "a₁ = a₂",
-                {u: 1, v: 1, r1: 1},
-                {a1: (u + v) / 2, a2: (u + v) / 2, b: (u - v) / 2, s: u + v + r1},
+                {u: 1, v: 1, s: 1},
+                {a1: (u + v) / 2, a2: (u + v) / 2, b: (u - v) / 2},
                 "u and v are the eigenvalues of A(0)ᵀA(0)",
             ),
         ),
@@ -214,8 +222,8 @@ def half_learned_at_peak():
     ),
 )
 def printed_half_learned():
-    """As printed for either element: a₁ is s/2 at the peak."""
-    return Identity(alike(within_first, turning), s / 2)
+    """As printed for either element, and even for small starts: a₁ tends to s/2 at the peak."""
+    return Limit(alike(within_first, turning).xreplace(small), size, sp.S.Zero, s / 2)
 
 
 @result(
