@@ -1,0 +1,157 @@
+"""Linear algebra on stacks of small matrices, for NumPy and torch alike, that marks failure by NaN.
+
+LAPACK stops at the first singular matrix of a stack. These functions fill its place with NaN, so that a caller
+can name the members of a batch that failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symdyn.compile import arrays
+from symdyn.compile.arrays import Array, Collected, Namespace
+
+_SMALL = 24
+_ROUNDING = {"float32": 1e-5, "float64": 1e-13}
+
+
+def transpose(x: Array) -> Array:
+    """x with its last two axes exchanged."""
+    return x.swapaxes(-1, -2)
+
+
+def last_first(x: Array) -> Array:
+    """(..., n, m, T) as (..., T, n, m)."""
+    return x.swapaxes(-1, -3).swapaxes(-1, -2)
+
+
+def first_last(x: Array) -> Array:
+    """(..., T, n, m) as (..., n, m, T)."""
+    return x.swapaxes(-1, -2).swapaxes(-1, -3)
+
+
+def identity_like(xp: Namespace, x: Array, size: int) -> Array:
+    """The identity (size, size), of the dtype and on the device of x."""
+    if xp is np:
+        return np.eye(size, dtype=x.dtype)
+    return xp.eye(size, dtype=x.dtype, device=x.device)
+
+
+def constant_like(xp: Namespace, value: Array, x: Array) -> Array:
+    """A NumPy constant in the dtype and on the device of x."""
+    if xp is np:
+        return np.asarray(value, dtype=x.dtype)
+    return xp.as_tensor(value, dtype=x.dtype, device=x.device)
+
+
+def check_matrix(name: str, x: Array) -> None:
+    """Raise ValueError unless x is a stack of matrices without an axis of length zero."""
+    shape = tuple(x.shape)
+    if len(shape) < 2 or 0 in shape[-2:]:
+        raise ValueError(f"{name} must be a matrix in its last two axes; its shape is {shape}")
+
+
+def check_square(name: str, x: Array) -> None:
+    """Raise ValueError unless x is a stack of square matrices of size at least one."""
+    shape = tuple(x.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] == 0:
+        raise ValueError(f"{name} must be a square matrix in its last two axes; its shape is {shape}")
+
+
+def require_symmetric(read: Collected, name: str) -> None:
+    """Raise ValueError where the named matrix differs from its transpose by more than rounding."""
+    x, xp = read[name], read.xp
+    largest = xp.amax(xp.abs(x), (-2, -1))
+    rounding = _ROUNDING[str(read.dtype).rpartition(".")[2]]
+    arrays.require(
+        name, (xp.abs(x - transpose(x)) <= rounding * largest[..., None, None]).all(-1).all(-1), "symmetric"
+    )
+
+
+def require_semidefinite(read: Collected, name: str) -> None:
+    """Raise ValueError where the named matrix is not symmetric and positive semi-definite, up to rounding."""
+    require_symmetric(read, name)
+    values = read.xp.linalg.eigvalsh(arrays.detach(read[name]))
+    rounding = _ROUNDING[str(read.dtype).rpartition(".")[2]] * values.shape[-1]
+    good = values[..., 0] >= -rounding * read.xp.amax(read.xp.abs(values), -1)
+    arrays.require(name, good, "positive semi-definite")
+
+
+def require_definite(read: Collected, name: str) -> None:
+    """Raise ValueError where the named matrix is not symmetric and positive definite."""
+    require_symmetric(read, name)
+    factor = cholesky(read.xp, arrays.detach(read[name]))
+    arrays.require(name, read.xp.isfinite(factor).all(-1).all(-1), "positive definite")
+
+
+def size(xp: Namespace, x: Array) -> Array:
+    """The Frobenius norm of the matrices of x, (...), with gradient zero at zero."""
+    return arrays.norm(xp, x.reshape(*x.shape[:-2], -1))
+
+
+def product(xp: Namespace, x: Array, y: Array) -> Array:
+    """x y for matrices with a further axis behind them, (..., n, k, T) and (..., k, m, T)."""
+    return xp.einsum("...ikt,...kjt->...ijt", x, y)
+
+
+def solve(xp: Namespace, a: Array, b: Array) -> Array:
+    """a^-1 b for a (..., n, n) and b (..., n, m) of the same batch shape; NaN where a is singular."""
+    if xp is not np:
+        solution, failed = xp.linalg.solve_ex(a, b)
+        return xp.where((failed == 0)[..., None, None], solution, float("nan"))
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        return _each(np.linalg.solve, a, b)
+
+
+def cholesky(xp: Namespace, a: Array) -> Array:
+    """The lower L with L L^T = a for symmetric a (..., n, n); NaN where a is not positive definite."""
+    if xp is not np:
+        factor, failed = xp.linalg.cholesky_ex(a)
+        return xp.where((failed == 0)[..., None, None], factor, float("nan"))
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return _each(np.linalg.cholesky, a)
+
+
+def _each(function: Any, first: Array, *others: Array) -> Array:
+    """The function on each matrix of a stack by itself, NaN where it raises LinAlgError."""
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (first, *others)))
+    stacks = [np.broadcast_to(x, batch + x.shape[-2:]) for x in (first, *others)]
+    result = np.full(stacks[-1].shape, np.nan, dtype=first.dtype)
+    for index in np.ndindex(batch):
+        try:
+            result[index] = function(*(x[index] for x in stacks))
+        except np.linalg.LinAlgError:
+            continue
+    return result
+
+
+def congruence(xp: Namespace, h: Array, m: Array) -> Array:
+    """m^T h^-1 m, symmetric, for positive definite h (..., n, n, T) and m (..., n, k, T): matrices with T behind them.
+
+    Small matrices are eliminated all at once by NumPy, several times faster than one LAPACK call each. No pivoting
+    is needed, and none helps: elimination of a positive definite matrix does not depend on its scaling.
+    """
+    if xp is np and h.shape[-3] <= _SMALL:
+        return _eliminate(h, m)
+    first, rest = last_first(h), last_first(m)
+    found = transpose(rest) @ solve(xp, first, rest)
+    return first_last((found + transpose(found)) / 2)
+
+
+def _eliminate(h: Array, m: Array) -> Array:
+    """By elimination in [h, m], whose rows end as those of [D U, U^-T m] with h = U^T D U and U of unit diagonal."""
+    n = m.shape[-3]
+    work = np.concatenate((h, m), -2)
+    for step in range(n - 1):
+        row = work[..., step, step + 1 :, :]
+        factors = row[..., : n - step - 1, :] / work[..., step, step, None, :]
+        work[..., step + 1 :, step + 1 :, :] -= factors[..., :, None, :] * row[..., None, :, :]
+    pivots = np.einsum("...iit->...it", work[..., :n, :])
+    left = work[..., n:, :] / np.sqrt(np.abs(pivots))[..., :, None, :]
+    return product(np, np.swapaxes(left, -2, -3), left)
