@@ -17,6 +17,13 @@ _FUNCTIONS = (
     "matrix_riccati",
     "regime",
     "hyperbolic_entropy",
+    "hyperbolic_entropy_gradient",
+    "hyperbolic_entropy_hessian",
+    "isotropic_flow",
+    "neuron_preconditioners",
+    "signed_svd_path",
+    "unvec",
+    "vec",
 )
 
 

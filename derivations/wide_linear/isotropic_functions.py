@@ -1,0 +1,194 @@
+r"""Isotropic balance, eta_w A A^T - eta_a W W^T = delta I_h: when it exists, exact starts, and its preconditioner.
+
+For delta > 0, eta_w A A^T = delta I + eta_a W W^T has rank h, so that h <= c; then any W will do, with
+A = (delta I + eta_a W W^T)^(1/2) O / sqrt(eta_w) and any O with orthonormal rows. For delta < 0 the layers change
+places and h <= d. For delta = 0 there are such starts for all sizes; both layers have the same rank, min(h, d, c) at
+most, so that the neurons are linearly dependent where h > min(d, c).
+
+Under isotropic balance with h = c (delta > 0), h = d (delta < 0) or delta = 0 the preconditioner depends on beta alone
+(kunin2024, Theorem 3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from derivations.wide_linear.weight_functions import kronecker_sum
+from symdyn.compile import arrays, linalg
+from symdyn.compile.arrays import Array
+from symdyn.compile.linalg import transpose
+
+
+def isotropic_preconditioner(
+    beta: object, delta: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
+) -> Array:
+    r"""M = sqrt(r^2 beta^T beta + delta^2/4) x I_d + I_c x sqrt(r^2 beta beta^T + delta^2/4), r^2 = eta_a eta_w.
+
+    Args:
+        beta: the map of the network (..., d, c).
+        delta: its isotropic balance (...).
+        eta_a, eta_w: learning rates (...), positive.
+        check: False omits the checks of values; what is out of domain is then NaN.
+
+    Returns:
+        M (..., cd, cd), by which gradient flow moves vec(beta), columns stacked (`vec`). It is the preconditioner of a
+        network with Delta = delta I and h = c if delta > 0, h = d if delta < 0, any h if delta = 0; with fewer neurons
+        M has a null space.
+
+    Raises:
+        ValueError: a value out of its domain (argument and batch indices named), or shapes that do not fit.
+        TypeError: complex or non-numeric data.
+
+    The square roots keep the small singular values of beta, also at delta = 0. First and second derivatives are exact
+    at equal singular values too; where delta = 0 and beta loses rank M has none.
+
+    Source: kunin2024, Theorem 3.
+
+    >>> isotropic_preconditioner(beta=[[0.0, 2.0], [1.0, 0.0]], delta=0.0).diagonal().tolist()
+    [3.0, 2.0, 4.0, 3.0]
+    """
+    read = arrays.collect(beta=beta, delta=delta, eta_a=eta_a, eta_w=eta_w)
+    linalg.check_matrix("beta", read["beta"])
+    batch = {name: tuple(read[name].shape) for name in ("delta", "eta_a", "eta_w")}
+    arrays.broadcast_shape(beta=tuple(read["beta"].shape[:-2]), **batch)
+    xp = read.xp
+    if check and not read.traced:
+        arrays.require("beta", xp.isfinite(read["beta"]).all(-1).all(-1), "finite")
+        arrays.require_finite(read, "delta")
+        arrays.require_positive(read, "eta_a", "eta_w")
+    with arrays.quiet(xp):
+        rates = (arrays.where(xp, read[n] > 0, read[n], float("nan")) for n in ("eta_a", "eta_w"))
+        first, second = (xp.sqrt(rate) for rate in rates)
+        scaled = (first * second)[..., None, None] * read["beta"]
+        half = read["delta"][..., None, None] / 2
+        return kronecker_sum(xp, _root(xp, scaled, half), _root(xp, transpose(scaled), half))
+
+
+def _root(xp: Any, x: Array, half: Array) -> Array:
+    """sqrt(x^T x + half^2) for x (..., n, m) and half (..., 1, 1).
+
+    Its value comes from the singular values of x. Its derivatives in torch are those of the solution X of
+    X^2 = x^T x + half^2, by two steps of the chord iteration whose corrections have the value zero: unlike those of
+    the singular vectors they do not mind equal singular values.
+    """
+    level = xp.abs(arrays.detach(half))
+    _, s, v = xp.linalg.svd(arrays.detach(x), full_matrices=False)
+    beside = level[..., 0] + 0 * s
+    excess = s * arrays.divide(xp, s, arrays.hypot(xp, s, beside) + beside)
+    one = linalg.identity_like(xp, x, x.shape[-1])
+    root = level * one + transpose(v) @ (excess[..., :, None] * v)
+    if xp is np:
+        return root
+    values, axes = xp.linalg.eigh(root)
+    total, square = values[..., :, None] + values[..., None, :], transpose(x) @ x + half * half * one
+    for _ in range(2):
+        miss = square - root @ root
+        turned = transpose(axes) @ (miss - miss.detach()) @ axes
+        root = root + axes @ arrays.divide(xp, turned, total) @ transpose(axes)
+    return root
+
+
+def isotropic_init(
+    h: int,
+    d: int,
+    c: int,
+    delta: float,
+    generator: Any,
+    *,
+    scale: float = 1.0,
+    eta_a: float = 1.0,
+    eta_w: float = 1.0,
+    batch: tuple[int, ...] = (),
+) -> tuple[Array, Array]:
+    r"""Random weights with exactly isotropic balance, eta_w A A^T - eta_a W W^T = delta I_h.
+
+    One layer has independent normal entries of standard deviation `scale`: W where delta > 0, or delta = 0 and h <= c,
+    A otherwise. The other is its balance times a random orthonormal frame. Where delta = 0 and h > max(c, d) both have
+    the rank min(h, d, c), with normal entries in a random frame of hidden space.
+
+    Args:
+        h, d, c: hidden neurons, inputs and outputs.
+        delta: the balance. A start exists if and only if delta > 0 and h <= c, delta < 0 and h <= d, or delta = 0.
+        generator: numpy.random.Generator for arrays, torch.Generator for tensors on its device; both in float64.
+        scale: standard deviation of the free layer's entries, at least 0.
+        eta_a, eta_w: learning rates, positive.
+        batch: leading axes of independent starts.
+
+    Returns:
+        A (*batch, h, c) and W (*batch, h, d).
+
+    Raises:
+        ValueError: no such weights exist (the reason is given), or an argument is out of its domain.
+        TypeError: the generator is of neither kind.
+
+    Source: kunin2024, App. B.1.6, Assumption 7.
+
+    >>> A, W = isotropic_init(2, 5, 3, delta=0.5, generator=np.random.default_rng(0))
+    >>> (A @ A.T - W @ W.T).round(12).tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    _check_start(h, d, c, delta, scale, eta_a, eta_w)
+    normal, xp = _source(generator)
+    upstream = delta > 0 or (delta == 0 and h <= c)
+    free, bound, rank = (d, c, h) if upstream else (c, d, h)
+    if delta == 0 and h > max(c, d):
+        rank = min(h, d, c)
+    layer = scale * normal((*batch, rank, free))
+    rates = (eta_a, eta_w) if upstream else (eta_w, eta_a)
+    basis, values, _ = xp.linalg.svd(layer, full_matrices=True)
+    squares = xp.concatenate((values**2, 0 * layer[..., :, 0]), -1)[..., :rank]
+    sizes = xp.sqrt((abs(delta) + rates[0] * squares) / rates[1])
+    frame = transpose(_orthonormal(xp, normal((*batch, bound, rank))))
+    other = (basis * sizes[..., None, :]) @ frame
+    if rank < h:
+        hidden = _orthonormal(xp, normal((*batch, h, rank)))
+        layer, other = hidden @ layer, hidden @ other
+    return (other, layer) if upstream else (layer, other)
+
+
+def _check_start(h: int, d: int, c: int, delta: float, scale: float, eta_a: float, eta_w: float) -> None:
+    for name, size in (("h", h), ("d", d), ("c", c)):
+        if not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"{name} must be a positive integer, got {size!r}")
+    if not np.isfinite(delta):
+        raise ValueError(f"delta must be finite, got {delta!r}")
+    for name, rate in (("eta_a", eta_a), ("eta_w", eta_w)):
+        if not (rate > 0 and np.isfinite(rate)):
+            raise ValueError(f"{name} must be positive and finite, got {rate!r}")
+    if not (scale >= 0 and np.isfinite(scale)):
+        raise ValueError(f"scale must be finite and not negative, got {scale!r}")
+    if delta > 0 and h > c:
+        raise ValueError(
+            f"no isotropic start with delta > 0 and h = {h} > c = {c}: eta_w A A^T = delta I + eta_a W W^T is positive "
+            "definite, so that A has h independent rows of c components"
+        )
+    if delta < 0 and h > d:
+        raise ValueError(
+            f"no isotropic start with delta < 0 and h = {h} > d = {d}: eta_a W W^T = -delta I + eta_w A A^T is "
+            "positive definite, so that W has h independent rows of d components"
+        )
+
+
+def _source(generator: Any) -> tuple[Any, Any]:
+    """A function shape -> independent standard normals in float64, and the module numpy or torch."""
+    if isinstance(generator, np.random.Generator):
+        return generator.standard_normal, np
+    torch = arrays.loaded_torch()
+    if torch is not None and isinstance(generator, torch.Generator):
+        return (
+            lambda shape: torch.randn(
+                shape, generator=generator, dtype=torch.float64, device=generator.device
+            )
+        ), torch
+    raise TypeError(
+        f"generator must be a numpy.random.Generator or a torch.Generator, not {type(generator).__name__}"
+    )
+
+
+def _orthonormal(xp: Any, x: Array) -> Array:
+    """An orthonormal basis (..., n, m) of the columns of normal x, n >= m, uniform among all frames."""
+    q, r = xp.linalg.qr(x)
+    diagonal = (r * linalg.identity_like(xp, r, r.shape[-1])).sum(-2)
+    return q * xp.sign(diagonal)[..., None, :]

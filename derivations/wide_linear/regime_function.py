@@ -1,0 +1,240 @@
+r"""Lazy, rich or delayed rich: what a wide linear network will be, decided before it is trained.
+
+A neuron with a large balance delta_k moves one layer only. If delta_k >> 0 that is w_k: beta_k = w_k a_k^T keeps its
+row space; if delta_k << 0 it is a_k: beta_k keeps its column space. If all are large, the network is a linear
+regression on
+
+    { X_k a_k^T summed over delta_k > 0 } + { w_k Y_k^T summed over delta_k < 0 },
+
+with a kernel that stays. It fits the data, lazily, if and only if this space holds a solution: if and only if
+
+    (1 - P_w) beta* (1 - P_a) = 0,
+
+P_a the projection on the rows of all beta_k with delta_k > 0 and P_w that on the columns of those with delta_k < 0. For
+balances of one sign these are the two conditions of kunin2024, Theorem 6; for both signs, one neuron may supply rows
+and another columns. Otherwise the network first fits what it can and then has to turn, after a time proportional
+to |delta|: delayed rich.
+
+At finite balances, what the kernel will do is estimated by the linearised network: by where its training ends, and by
+how much that would change the kernel. A linearisation that contradicts itself is not lazy.
+"""
+
+from __future__ import annotations
+
+import numbers
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symdyn.compile import arrays
+
+_ROUNDING = 1e-14
+
+
+def regime(
+    h: int,
+    d: int,
+    c: int,
+    deltas: object,
+    beta_k: object,
+    beta_star: object,
+    eta_a: float = 1.0,
+    eta_w: float = 1.0,
+    *,
+    large: float = 2.0,
+    rank_tolerance: float = 0.05,
+    kernel_tolerance: float = 0.2,
+) -> Any:
+    r"""The regime in which f(x) = A^T W x will learn beta* on whitened data: "lazy", "rich" or "delayed rich".
+
+    If every |delta_k| is at least large * 2 sqrt(eta_a eta_w) max(|beta*|, |beta_k|): "delayed rich" where
+    (1 - P_w) beta* (1 - P_a) != 0, see this module's docstring; else "lazy" or, if the contributions it takes are so
+    large that the kernel must change, "delayed rich". If some |delta_k| is smaller: "lazy" where the linearised network
+    changes its kernel little, as at large initial scale, else "rich".
+
+    Args:
+        h, d, c: hidden neurons, inputs and outputs.
+        deltas: balances eta_w |a_k|^2 - eta_a |w_k|^2 of the neurons (..., h); +-inf stands for the limit.
+        beta_k: initial contributions w_k a_k^T of the neurons (..., h, d, c), each of rank one and not zero.
+        beta_star: the least-squares solution (..., d, c).
+        eta_a, eta_w: learning rates, positive.
+        large: how much larger than everything else a balance must be to count as large.
+        rank_tolerance: the part of beta* that may be outside the space before it counts. A remainder turns the kernel
+            by an angle of its size, so that smaller ones do not show. If beta_k and beta_star consist of integers,
+            fractions or SymPy rationals, the condition is decided exactly instead.
+        kernel_tolerance: the relative change of the kernel, in the Frobenius norm, that still counts as lazy.
+
+    Returns:
+        One of the three words, or an array of them (...) for a batch.
+
+    Raises:
+        ValueError: shapes that do not fit h, d and c, values out of their domain, or a neuron without a direction.
+        TypeError: complex or non-numeric data.
+
+    Source: kunin2024, Theorem 6, for balances of any signs.
+
+    >>> row = [[[1, 0], [0, 0], [0, 0]]]
+    >>> regime(1, 3, 2, deltas=[100], beta_k=row, beta_star=[[1, 0], [2, 0], [3, 0]])
+    'lazy'
+    >>> regime(1, 3, 2, deltas=[-100], beta_k=row, beta_star=[[1, 0], [2, 0], [3, 0]])
+    'delayed rich'
+    >>> regime(1, 3, 2, deltas=[0], beta_k=row, beta_star=[[1, 0], [2, 0], [3, 0]])
+    'rich'
+    """
+    given = {"deltas": _numbers("deltas", deltas), "beta_k": _numbers("beta_k", beta_k)}
+    given["beta_star"] = _numbers("beta_star", beta_star)
+    batch = _check(h, d, c, given, eta_a, eta_w)
+    exact = all(given[name].dtype == object for name in ("beta_k", "beta_star"))
+    spread = [
+        np.broadcast_to(given[name], (*batch, *size))
+        for name, size in (("deltas", (h,)), ("beta_k", (h, d, c)), ("beta_star", (d, c)))
+    ]
+    tolerances = (large, rank_tolerance, kernel_tolerance)
+    found = np.empty(batch, dtype="<U12")
+    for index in np.ndindex(batch):
+        found[index] = _decide(*(x[index] for x in spread), float(eta_a), float(eta_w), exact, *tolerances)
+    return found if batch else str(found[()])
+
+
+def _decide(
+    deltas: np.ndarray,
+    beta_k: np.ndarray,
+    beta_star: np.ndarray,
+    eta_a: float,
+    eta_w: float,
+    exact: bool,
+    large: float,
+    rank_tolerance: float,
+    kernel_tolerance: float,
+) -> str:
+    balances, parts, target = (np.asarray(x, dtype=float) for x in (deltas, beta_k, beta_star))
+    sizes = np.linalg.norm(parts, axis=(-2, -1))
+    scale = 2 * np.sqrt(eta_a * eta_w) * max(np.linalg.norm(target), sizes.max())
+    dominant = bool((np.abs(balances) >= large * scale).all())
+    if dominant:
+        up = deltas > 0
+        reached = (
+            _reachable_exactly(up, beta_k, beta_star)
+            if exact
+            else _reachable(up, parts, target, rank_tolerance)
+        )
+        if not reached or np.isinf(balances).any():
+            return "lazy" if reached else "delayed rich"
+    change = _kernel_change(balances, parts, sizes, target, eta_a, eta_w)
+    if change <= kernel_tolerance:
+        return "lazy"
+    return "delayed rich" if dominant else "rich"
+
+
+def _reachable(up: np.ndarray, beta_k: np.ndarray, beta_star: np.ndarray, tolerance: float) -> bool:
+    """Whether (1 - P_w) beta* (1 - P_a) = 0 up to the tolerance."""
+    left, _, right = np.linalg.svd(beta_k, full_matrices=False)
+    rest = _without(left[~up, :, 0], beta_star)
+    rest = _without(right[up, 0, :], rest.T)
+    return bool(np.linalg.norm(rest) <= tolerance * np.linalg.norm(beta_star))
+
+
+def _without(vectors: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x minus its projection on the span of the unit vectors given as rows."""
+    if not len(vectors):
+        return x
+    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
+    kept = directions[sizes > _ROUNDING * len(vectors) * sizes[0]]
+    return x - kept.T @ (kept @ x)
+
+
+def _reachable_exactly(up: np.ndarray, beta_k: np.ndarray, beta_star: np.ndarray) -> bool:
+    """The same in rational arithmetic: n^T beta* m = 0 for all n across the columns and all m across the rows."""
+    from sympy import QQ
+    from sympy.polys.matrices import DomainMatrix
+
+    def rational(rows: Any, width: int) -> Any:
+        entries = [[QQ(x.numerator, x.denominator) for x in row] for row in rows]
+        return DomainMatrix(entries, (len(entries), width), QQ)
+
+    d, c = beta_star.shape
+    columns = rational(beta_k[~up].swapaxes(-1, -2).reshape(-1, d), d)
+    rows = rational(beta_k[up].reshape(-1, c), c)
+    rest = _null(columns) * rational(beta_star, c) * _null(rows).transpose()
+    return bool(rest.is_zero_matrix)
+
+
+def _null(rows: Any) -> Any:
+    """A basis of the null space, as rows."""
+    from sympy.polys.matrices import DomainMatrix
+
+    return rows.nullspace() if rows.shape[0] else DomainMatrix.eye(rows.shape[1], rows.domain)
+
+
+def _kernel_change(
+    deltas: np.ndarray,
+    beta_k: np.ndarray,
+    sizes: np.ndarray,
+    target: np.ndarray,
+    eta_a: float,
+    eta_w: float,
+) -> float:
+    """|K - K0| / |K0| at the end of the linearised training."""
+    left, _, right = np.linalg.svd(beta_k, full_matrices=False)
+    larger = (np.hypot(deltas, 2 * np.sqrt(eta_a * eta_w) * sizes) + np.abs(deltas)) / 2
+    smaller = eta_a * eta_w * sizes**2 / larger
+    up = deltas >= 0
+    A = np.sqrt(np.where(up, larger, smaller) / eta_w)[:, None] * right[:, 0, :]
+    W = np.sqrt(np.where(up, smaller, larger) / eta_a)[:, None] * left[:, :, 0]
+    C, D = eta_w * A.T @ A, eta_a * W.T @ W
+    (c_values, c_axes), (d_values, d_axes) = np.linalg.eigh(C), np.linalg.eigh(D)
+    rates = d_values[:, None] + c_values[None, :]
+    missing = d_axes.T @ (target - beta_k.sum(0)) @ c_axes
+    moving = rates > _ROUNDING * rates.max()
+    force = d_axes @ np.where(moving, missing / np.where(moving, rates, 1.0), 0.0) @ c_axes.T
+    after_A, after_W = A + eta_a * W @ force, W + eta_w * A @ force.T
+    change = (eta_w * after_A.T @ after_A - C, eta_a * after_W.T @ after_W - D)
+    return float(np.sqrt(_square(*change) / _square(C, D)))
+
+
+def _square(C: np.ndarray, D: np.ndarray) -> float:
+    """|C x I + I x D|^2, Frobenius."""
+    return len(D) * (C * C).sum() + len(C) * (D * D).sum() + 2 * np.trace(C) * np.trace(D)
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    """An object array of fractions if all entries are rational, else a float array."""
+    array = np.asarray(value.detach().cpu().numpy() if arrays.is_tensor(value) else value)
+    if array.dtype.kind in "iu" or (
+        array.dtype == object and all(isinstance(x, numbers.Rational) for x in array.flat)
+    ):
+        fractions = np.empty(array.shape, dtype=object)
+        for index in np.ndindex(array.shape):
+            fractions[index] = Fraction(int(array[index].numerator), int(array[index].denominator))
+        return fractions
+    if array.dtype.kind not in "fO":
+        raise TypeError(f"{name} must hold real numbers; its dtype is {array.dtype}")
+    return array.astype(float)
+
+
+def _check(
+    h: int, d: int, c: int, given: dict[str, np.ndarray], eta_a: float, eta_w: float
+) -> tuple[int, ...]:
+    """The batch shape; raises ValueError for shapes or values out of their domain."""
+    for name, shape in (("deltas", (h,)), ("beta_k", (h, d, c)), ("beta_star", (d, c))):
+        found = given[name].shape[-len(shape) :]
+        if found != shape:
+            raise ValueError(
+                f"{name} must end in the axes {shape} for h, d, c = {h}, {d}, {c}; it ends in {found}"
+            )
+    floats = {name: x.astype(float) for name, x in given.items()}
+    arrays.require("deltas", ~np.isnan(floats["deltas"]), "numbers or infinite")
+    for name in ("beta_k", "beta_star"):
+        arrays.require(name, np.isfinite(floats[name]).all((-2, -1)), "finite")
+    values = np.linalg.svd(floats["beta_k"], compute_uv=False)
+    arrays.require("beta_k", values[..., 0] > 0, "non-zero: a neuron without contribution has no direction")
+    arrays.require("beta_k", values[..., 1:].sum(-1) <= 1e-6 * values[..., 0], "of rank one, w_k a_k^T")
+    for name, rate in (("eta_a", eta_a), ("eta_w", eta_w)):
+        if not (rate > 0 and np.isfinite(rate)):
+            raise ValueError(f"{name} must be positive and finite, got {rate!r}")
+    return arrays.broadcast_shape(
+        deltas=given["deltas"].shape[:-1],
+        beta_k=given["beta_k"].shape[:-3],
+        beta_star=given["beta_star"].shape[:-2],
+    )

@@ -1,0 +1,336 @@
+r"""The matrix Riccati and Bernoulli system of c = h neurons, in closed form without a shared eigenspace.
+
+With isotropic balance delta I, whitened data and invertible A, nu = A^-1 W beta* and C = A^T A obey
+
+    nu' = G - delta nu - nu^2,    C' = C (nu + delta) + (nu + delta)^T C - 2 C^2,    G = beta*^T beta*
+
+(kunin2024, App. B.1.1). Let R = sqrt(G + delta^2/4) and rho+- = R +- delta/2, so that rho- is the stable fixed point
+of nu and rho+ that of C. The substitution nu = Y^-1 Y' - delta/2 makes the first equation linear, Y'' = Y R^2, and
+for D = C^-1 the second is linear as it stands. Since R is constant, every time integral is a function of R:
+
+    Y(s) = B(s) e^(sR),  B(s) = b(s) + nu0 K(s),  K(s) = (1 - e^(-2sR)) / (2R),  b(s) = (rho+ + rho- e^(-2sR)) / (2R),
+    nu(t) = rho- - e^(-tR) B^-1 m e^(-tR),        m = rho- - nu0,
+    C(t)  = e^(delta t) Y^T (C0^-1 + 2 int_0^t e^(delta s) Y Y^T ds)^-1 Y.
+
+Nothing commutes with nu0, and nothing has to: R and its functions stand on the right of nu0 in every term. In the
+integral Y(s) = B(t) e^(sR) + m K(t - s) e^(-sR) separates what grows like e^(2tR) from the rest. In the eigenbasis of
+G, with S = e^(-t rho+) for delta < 0 and e^(-tR) otherwise, the growth is taken out by rows and columns,
+
+    C = M^T (S N S + 2 M k M^T)^-1 M,    M = S F B S^-1,    k = (1 - e^(-2t rho+)) / (2 rho+),
+
+where F = Q^T L^T, C0 = L L^T, N collects the bounded part, and the rotation Q makes F B upper triangular at late
+times, fast modes first, so that M stays bounded. Hence no time is too long, and no digit is lost to the growth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symdyn.compile import arrays, linalg
+from symdyn.compile.arrays import Array, Collected
+from symdyn.compile.linalg import transpose
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_CACHED = 2**15
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The rates of the modes, (..., c, 1), fastest first; `imbalance` is |delta|, `upstream` says delta >= 0.
+
+    `slowness` is the rate of S.
+    """
+
+    upstream: Array
+    delta: Array
+    imbalance: Array
+    R: Array
+    rho_plus: Array
+    rho_minus: Array
+    slowness: Array
+
+
+def _rates(xp: Any, G: Array, delta: Array) -> Rates:
+    delta = delta + 0 * G
+    upstream = delta >= 0
+    imbalance = xp.where(upstream, delta, -delta)
+    R = arrays.hypot(xp, arrays.sqrt(xp, G), delta / 2)
+    larger = R + imbalance / 2
+    smaller = arrays.divide(xp, G, larger)
+    return Rates(
+        upstream=upstream,
+        delta=delta,
+        imbalance=imbalance,
+        R=R,
+        rho_plus=xp.where(upstream, larger, smaller),
+        rho_minus=xp.where(upstream, smaller, larger),
+        slowness=xp.where(upstream, R, smaller),
+    )
+
+
+class Factors(NamedTuple):
+    """Functions of rate and time, (..., c, T).
+
+    root is e^(-tR), power its square, `fading` e^(-max(delta, 0) t); `linear` and `square` are `fading` times
+    int_0^t e^(delta s) K(t - s) ds and int_0^t e^((delta - 2R) s) K(t - s)^2 ds.
+    """
+
+    root: Array
+    power: Array
+    K: Array
+    b: Array
+    k: Array
+    fading: Array
+    linear: Array
+    square: Array
+
+
+def _grown(xp: Any, rate: Array, t: Array) -> Array:
+    """int_0^t e^(-rate s) ds."""
+    return t * arrays.phi1(xp, -rate * t)
+
+
+def _factors(xp: Any, t: Array, rates: Rates) -> Factors:
+    root = xp.clip(xp.exp(-rates.R * t), xp.finfo(t.dtype).tiny ** 0.48, None)
+    power, fade = root * root, xp.exp(-rates.imbalance * t)
+    K, k = _grown(xp, 2 * rates.R, t), _grown(xp, 2 * rates.rho_plus, t)
+    linear, square = _overlaps(xp, t, rates, (power, fade, K, k))
+    mixed = (rates.rho_plus + rates.rho_minus * power) / arrays.where(xp, rates.R == 0, 1.0, 2 * rates.R)
+    return Factors(
+        root=root,
+        power=power,
+        K=K,
+        b=xp.where(rates.upstream, (1 + power) / 2 + rates.delta / 2 * K, mixed),
+        k=k,
+        fading=arrays.where(xp, rates.upstream, fade, 1.0),
+        linear=linear,
+        square=square,
+    )
+
+
+def _overlaps(xp: Any, t: Array, rates: Rates, known: tuple[Array, ...]) -> tuple[Array, Array]:
+    """`Factors.linear` and `.square`: antiderivatives, or quadrature where these would cancel (2Rt < 1)."""
+    R = rates.R + 0 * t
+    early = 2 * R * t < 1
+    taken = (rates.imbalance, rates.rho_minus, rates.upstream, t, *known)
+    linear, square = _by_antiderivative(xp, arrays.where(xp, early, 1.0, R), *taken)
+    taken = (R, rates.imbalance, rates.upstream, t)
+    if xp is not np:
+        soon = _by_quadrature(xp, *taken)
+        return xp.where(early, soon[0], linear), xp.where(early, soon[1], square)
+    linear[early], square[early] = _by_quadrature(xp, *(np.broadcast_to(x, R.shape)[early] for x in taken))
+    return linear, square
+
+
+def _by_antiderivative(
+    xp: Any,
+    R: Array,
+    imbalance: Array,
+    rho_minus: Array,
+    upstream: Array,
+    t: Array,
+    power: Array,
+    fade: Array,
+    K: Array,
+    k: Array,
+) -> tuple[Array, Array]:
+    slow, other = _grown(xp, imbalance, t), _grown(xp, 2 * rho_minus, t)
+    linear = xp.where(upstream, (slow - fade * K) / (2 * R + imbalance), (slow - fade * k) / (2 * R))
+    ends = xp.where(upstream, fade * other + power * k, other + power * fade * k)
+    return linear, (ends - 2 * power * slow) / (4 * R * R)
+
+
+def _by_quadrature(xp: Any, R: Array, imbalance: Array, upstream: Array, t: Array) -> tuple[Array, Array]:
+    R, imbalance, upstream, t = (x[..., None] for x in (R, imbalance, upstream, t))
+    nodes, weights = (linalg.constant_like(xp, x, R) for x in ((_NODES + 1) / 2, _WEIGHTS / 2))
+    age, rest = nodes * t, (1 - nodes) * t
+    K = _grown(xp, 2 * R, age)
+    weight = t * weights * xp.exp(-imbalance * xp.where(upstream, age, rest))
+    return (weight * K).sum(-1), (weight * xp.exp(-2 * R * rest) * K * K).sum(-1)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One start in the eigenbasis of G, (..., c, c): nu0, F = Q^T L^T, and F B at late times in its two parts.
+
+    Those are `grown` = F (rho+ + nu0), upper triangular, and `fallen` = F m = F (rho- - nu0), see `_FB`.
+    """
+
+    nu0: Array
+    F: Array
+    grown: Array
+    fallen: Array
+    axes: Array
+    rates: Rates
+
+
+def _frame(xp: Any, read: Collected) -> Frame:
+    G, nu0, C0 = read["gram"], read["nu0"], read["C0"]
+    values, axes = xp.linalg.eigh((G + transpose(G)) / 2)
+    values, axes = xp.flip(values, (-1,)), xp.flip(axes, (-1,))
+    rates = _rates(xp, xp.clip(values, 0.0, None)[..., None], read["delta"][..., None, None])
+    nu0 = transpose(axes) @ nu0 @ axes
+    L = linalg.cholesky(xp, transpose(axes) @ ((C0 + transpose(C0)) / 2) @ axes)
+    one = linalg.identity_like(xp, nu0, nu0.shape[-1])
+    late = transpose(L) @ (nu0 + one * rates.rho_plus)
+    F = transpose(L @ _rotation(xp, late))
+    grown = xp.triu(F @ (nu0 + one * rates.rho_plus))
+    return Frame(nu0, F, grown, F @ (one * rates.rho_minus - nu0), axes, rates)
+
+
+def _rotation(xp: Any, late: Array) -> Array:
+    """The orthogonal Q of late = Q (upper triangular), differentiable when the columns of late become dependent.
+
+    Q is fixed by all columns but the last, so that its own last column can stand for that of `late`.
+    """
+    if xp is np:
+        return np.linalg.qr(late)[0]
+    last = xp.linalg.qr(late.detach())[0][..., :, -1:]
+    return xp.linalg.qr(xp.cat((late[..., :, :-1], last), -1))[0]
+
+
+def _FB(xp: Any, f: Factors, frame: Frame) -> Array:
+    """F B = F nu0 K + F b (..., c, c, T), and at late times, where its terms cancel next to a saddle, the same as
+    (grown + fallen e^(-2tR)) / (2R).
+    """
+    early = (frame.F @ frame.nu0)[..., None] * f.K[..., None, :, :] + frame.F[..., None] * f.b[
+        ..., None, :, :
+    ]
+    whole, power = 2 * transpose(frame.rates.R), f.power[..., None, :, :]
+    grown, fallen = (arrays.divide(xp, x, 0 * x + whole)[..., None] for x in (frame.grown, frame.fallen))
+    return xp.where(power < 0.5, grown + fallen * power, early)
+
+
+def _riccati(xp: Any, FB: Array, f: Factors, frame: Frame) -> Array:
+    """nu (..., T, c, c)."""
+    X = linalg.solve(xp, linalg.last_first(FB), frame.fallen[..., None, :, :])
+    end = (frame.axes * transpose(frame.rates.rho_minus)) @ transpose(frame.axes)
+    shrinking = frame.axes[..., None, :, :] * transpose(f.root)[..., None, :]
+    return end[..., None, :, :] - shrinking @ X @ transpose(shrinking)
+
+
+def _bernoulli(xp: Any, t: Array, FB: Array, f: Factors, frame: Frame) -> Array:
+    """C (..., c, c, T)."""
+    s, R, Fm = frame.rates.slowness, transpose(frame.rates.R), frame.fallen
+    one = linalg.identity_like(xp, Fm, Fm.shape[-1])
+    settled = (xp.tril(0 * one + 1, -1) > 0)[..., None] & (f.power < 0.5)[..., None, :, :]
+    M = xp.where(settled, arrays.divide(xp, Fm, 0 * Fm + 2 * R)[..., None], FB)
+    M = M * xp.exp(((transpose(s) - s)[..., None] - settled * (2 * R)[..., None]) * t)
+    S = xp.exp(-s * t)
+    H = _bounded(xp, f, frame) * S[..., :, None, :] * S[..., None, :, :]
+    H = H + 2 * linalg.product(xp, M * f.k[..., None, :, :], M.swapaxes(-2, -3))
+    H = H + one[..., None] * xp.finfo(H.dtype).tiny
+    return linalg.congruence(xp, H, frame.axes[..., None, :, :] @ M)
+
+
+def _bounded(xp: Any, f: Factors, frame: Frame) -> Array:
+    """N (..., c, c, T): sums over the modes of constant matrices times functions of time, in one product."""
+    early, F, m = frame.F @ frame.nu0, frame.F, frame.fallen
+    outer = [x[..., :, None, :] * m[..., None, :, :] for x in (early, F, m)]
+    one = linalg.identity_like(xp, F, F.shape[-1])[..., None] + 0 * outer[0][..., :1]
+    matrices = xp.concatenate((*(x + x.swapaxes(-2, -3) for x in outer), one), -1)
+    functions = (2 * f.linear * f.K, 2 * f.linear * f.b, f.square, f.fading[..., :1, :])
+    flat = matrices.reshape(*matrices.shape[:-3], -1, matrices.shape[-1]) @ xp.concatenate(functions, -2)
+    return flat.reshape(*flat.shape[:-2], *F.shape[-2:], flat.shape[-1])
+
+
+def matrix_riccati(
+    t: object, nu0: object, C0: object, gram: object, delta: object, *, check: bool = True
+) -> tuple[Array, Array]:
+    r"""nu(t) and C(t) of nu' = G - delta nu - nu^2, C' = C (nu + delta) + (nu + delta)^T C - 2 C^2, in closed form.
+
+    nu = rho- - e^(-tR) (1 - m K)^-1 m e^(-tR),  R = sqrt(G + delta^2/4),  rho- = R - delta/2,  m = rho- - nu0,
+    K = (1 - e^(-2tR)) / (2R); C as in this module's docstring. For a network with c = h, whitened data, unit rates and
+    A A^T - W W^T = delta I these are nu = A^-1 W beta* and C = A^T A; nu0 and G need not share an eigenspace.
+
+    Args:
+        t: times (T,), or one time (); finite, t >= 0, in units of 1/(learning rate x data scale).
+        nu0: A(0)^-1 W(0) beta* (..., c, c).
+        C0: A(0)^T A(0) (..., c, c), symmetric and positive definite.
+        gram: G = beta*^T beta* (..., c, c), symmetric and positive semi-definite.
+        delta: the balance (...), of any sign. For other rates than 1 pass sqrt(eta_a eta_w) beta* for beta*, and
+            eta_w C for C.
+        check: False omits the checks of values; what is out of domain is then NaN.
+
+    Returns:
+        nu (..., T, c, c) and C (..., T, c, c); the time axis is absent when t is one number. nu has a pole where A(t)
+        becomes singular, which needs delta <= 0 in a network; C is smooth there, and beyond the pole both are those
+        of the network, which notices nothing.
+
+    Raises:
+        ValueError: a value out of its domain (argument and batch indices named), shapes that do not fit, or a time on
+            a pole of nu to rounding.
+        TypeError: complex or non-numeric data.
+
+    Accurate to rounding in units of |R| + |nu| for nu and of |C| for C, times the condition of the problem, for any t.
+    Derivatives with respect to gram need distinct eigenvalues.
+
+    Source: kunin2024, App. B.1.1, where the system is said to be solvable in a shared eigenspace only.
+
+    >>> nu, C = matrix_riccati(30.0, nu0=[[0, 1], [0, 0]], C0=[[1, 0], [0, 2]], gram=[[4, 0], [0, 1]], delta=0)
+    >>> (nu.round(9) + 0.0).tolist(), (C.round(9) + 0.0).tolist()
+    ([[2.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]])
+    """
+    read = _read(check, t=t, nu0=nu0, C0=C0, gram=gram, delta=delta)
+    with arrays.quiet(read.xp):
+        nu, C = _solution(read)
+    if check and not read.traced:
+        arrays.require("t", _regular(read, nu), "off the poles of nu, where A(t) is singular")
+    return nu, C
+
+
+def _solution(read: Collected) -> tuple[Array, Array]:
+    xp = read.xp
+    times = read["t"] if len(read["t"].shape) else read["t"][None]
+    times = arrays.where(xp, times >= 0, times, float("nan"))
+    frame = _frame(xp, read)
+    f = _factors(xp, times, frame.rates)
+    length = max(1, len(times)) if xp is not np else max(1, _CACHED // frame.nu0.size)
+    parts = [slice(i, i + length) for i in range(0, max(len(times), 1), length)]
+    blocks = [_block(xp, times[part], Factors(*(x[..., part] for x in f)), frame) for part in parts]
+    nu, C = (xp.concatenate(parts, -3) for parts in zip(*blocks, strict=True))
+    return (nu, C) if len(read["t"].shape) else (nu[..., 0, :, :], C[..., 0, :, :])
+
+
+def _block(xp: Any, times: Array, f: Factors, frame: Frame) -> tuple[Array, Array]:
+    FB = _FB(xp, f, frame)
+    return _riccati(xp, FB, f, frame), linalg.last_first(_bernoulli(xp, times, FB, f, frame))
+
+
+def _regular(read: Collected, nu: Array) -> Array:
+    """Where nu has digits left: it is smaller by two decades than what rounding the poles makes of infinity."""
+    xp = read.xp
+    scale = (
+        xp.amax(xp.abs(read["nu0"]), (-2, -1))
+        + xp.amax(xp.abs(read["gram"]), (-2, -1)) ** 0.5
+        + abs(read["delta"])
+    )
+    largest = xp.amax(xp.abs(nu), (-2, -1))
+    scale = scale[..., None] if len(read["t"].shape) else scale
+    return largest <= scale / (100 * xp.finfo(read.dtype).eps)
+
+
+def _read(check: bool, **arguments: object) -> Collected:
+    read = arrays.collect(**arguments)
+    size = read["nu0"].shape[-1:]
+    for name in ("nu0", "C0", "gram"):
+        linalg.check_square(name, read[name])
+        if read[name].shape[-1:] != size:
+            raise ValueError(
+                f"nu0, C0 and gram must have one size; nu0 has {size[0]} and {name} {read[name].shape[-1]}"
+            )
+    batch = {name: tuple(read[name].shape[:-2]) for name in ("nu0", "C0", "gram")}
+    arrays.broadcast_shape(**batch, delta=tuple(read["delta"].shape))
+    if len(read["t"].shape) > 1:
+        raise ValueError(f"t must be a number or a vector of times; its shape is {tuple(read['t'].shape)}")
+    if check and not read.traced:
+        arrays.require("t", (read["t"] >= 0) & read.xp.isfinite(read["t"]), "finite and non-negative")
+        arrays.require("delta", read.xp.isfinite(read["delta"]), "finite")
+        for name in ("nu0", "C0", "gram"):
+            arrays.require(name, read.xp.isfinite(read[name]).all(-1).all(-1), "finite")
+        linalg.require_semidefinite(read, "gram")
+        linalg.require_definite(read, "C0")
+    return read

@@ -1,0 +1,223 @@
+"""Balance, preconditioner and neuron sum of the weights; isotropic starts and their preconditioner."""
+
+import importlib
+
+import numpy as np
+import pytest
+import torch
+
+from derivations import wide_linear
+from derivations.wide_linear import functions
+from derivations.wide_linear.functions import (
+    conserved,
+    isotropic_init,
+    isotropic_preconditioner,
+    neuron_preconditioners,
+    neuron_sum,
+    preconditioner,
+    unvec,
+    vec,
+)
+from symdyn.registry import index
+
+
+def weights(batch=(), h=4, d=2, c=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(*batch, h, c)), rng.normal(size=(*batch, h, d))
+
+
+def contributions(A, W):
+    return W[..., :, :, None] * A[..., :, None, :]
+
+
+def balances(A, W, eta_a, eta_w):
+    return eta_w * (A**2).sum(-1) - eta_a * (W**2).sum(-1)
+
+
+def test_the_package_offers_every_function_by_name_whatever_modules_are_loaded():
+    for entry in index():
+        if entry.topic == "wide_linear":
+            importlib.import_module(entry.module)
+    for name in functions.__all__:
+        if name != "LinearFlow":
+            assert getattr(wide_linear, name) is getattr(functions, name)
+
+
+def test_vec_stacks_columns_unlike_flattening():
+    beta = np.arange(6.0).reshape(2, 3)
+    assert vec(beta).tolist() == [0, 3, 1, 4, 2, 5]
+    assert beta.reshape(-1).tolist() != vec(beta).tolist()
+    np.testing.assert_array_equal(unvec(vec(np.stack([beta, 2 * beta])), d=2), [beta, 2 * beta])
+    with pytest.raises(ValueError, match="multiple of d = 4"):
+        unvec(vec(beta), d=4)
+
+
+def test_the_balance_is_kept_by_a_step_of_any_loss_to_second_order():
+    A, W = weights()
+    gradient = np.random.default_rng(1).normal(size=(2, 3))
+    before = conserved(A, W, eta_a=1.5, eta_w=0.4)
+    drift = []
+    for step in (1e-2, 1e-3):
+        after = conserved(
+            A - step * 1.5 * W @ gradient, W - step * 0.4 * A @ gradient.T, eta_a=1.5, eta_w=0.4
+        )
+        drift.append(np.abs(after - before).max())
+    assert drift[0] / drift[1] == pytest.approx(100, rel=1e-3)
+
+
+def test_the_preconditioner_moves_vec_of_beta_as_gradient_flow_does():
+    A, W = weights(batch=(5,))
+    eta_a, eta_w = np.array([0.5, 1.0, 1.5, 2.0, 3.0]), 0.7
+    gradient = np.random.default_rng(1).normal(size=(5, 2, 3))
+    rate = eta_a[:, None, None]
+    velocity = -(W.swapaxes(1, 2) @ (rate * W @ gradient) + eta_w * gradient @ A.swapaxes(1, 2) @ A)
+    M = preconditioner(A, W, eta_a=eta_a, eta_w=eta_w)
+    moved = -(M @ vec(gradient)[..., None])[..., 0]
+    np.testing.assert_allclose(moved, vec(velocity), atol=1e-13)
+    np.testing.assert_allclose(
+        M[2], np.kron(0.7 * A[2].T @ A[2], np.eye(2)) + np.kron(np.eye(3), 1.5 * W[2].T @ W[2])
+    )
+
+
+def test_the_sum_over_neurons_is_the_preconditioner():
+    A, W = weights(batch=(5,))
+    eta_a, eta_w = np.array([0.5, 1.0, 1.5, 2.0, 3.0]), 0.7
+    M = preconditioner(A, W, eta_a=eta_a, eta_w=eta_w)
+    np.testing.assert_allclose(neuron_sum(A, W, eta_a=eta_a, eta_w=eta_w), M, atol=1e-13)
+    betas, deltas = contributions(A, W), balances(A, W, eta_a[:, None], eta_w)
+    parts = neuron_preconditioners(betas, deltas, eta_a=eta_a, eta_w=eta_w)
+    assert parts.shape == (5, 4, 6, 6)
+    np.testing.assert_allclose(parts.sum(1), M, atol=1e-13)
+    np.testing.assert_array_equal(
+        neuron_sum(betas=betas, deltas=deltas, eta_a=eta_a, eta_w=eta_w), parts.sum(1)
+    )
+
+
+def test_the_smaller_layer_of_an_unbalanced_neuron_keeps_its_digits():
+    part = neuron_preconditioners(betas=[[[1e-3, 0.0], [0.0, 0.0]]], deltas=[1e6])[0]
+    np.testing.assert_allclose(np.diag(part), [1e6, 1e6, 1e-12, 0.0], rtol=1e-15)
+
+
+def test_torch_gives_the_same_numbers_and_exact_derivatives():
+    A, W = weights()
+    betas, deltas = contributions(A, W), balances(A, W, 1.0, 1.0)
+    tensors = [torch.tensor(x, requires_grad=True) for x in (betas, deltas)]
+    sums = neuron_sum(betas=tensors[0], deltas=tensors[1])
+    np.testing.assert_allclose(sums.detach().numpy(), neuron_sum(betas=betas, deltas=deltas), atol=1e-14)
+    assert torch.autograd.gradcheck(lambda b, x: neuron_preconditioners(b, x, check=False), tensors)
+    layers = [torch.tensor(x, requires_grad=True) for x in (A, W)]
+    assert torch.autograd.gradcheck(
+        lambda x, y: (conserved(x, y), preconditioner(x, y), neuron_sum(x, y)), layers
+    )
+    assert preconditioner(A.astype(np.float32), W.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda A, W: conserved(A, W[:3]), "one row a neuron; A has 4 and W has 3"),
+        (lambda A, W: conserved(A, W, eta_a=-1.0), "eta_a must be positive"),
+        (lambda A, W: preconditioner(A * np.nan, W), "A must be finite"),
+        (lambda A, W: conserved(A[0], W), "A must be a matrix"),
+        (
+            lambda A, W: neuron_sum(A, W * [[1.0], [0.0], [1.0], [1.0]]),
+            "W must be a matrix without rows.*index 1",
+        ),
+        (lambda A, W: neuron_sum(A), "give either A and W, or betas and deltas"),
+        (lambda A, W: neuron_sum(A, W, betas=A, deltas=W), "give either"),
+        (lambda A, W: neuron_preconditioners(contributions(A, W) * 0, np.zeros(4)), "betas must be non-zero"),
+        (lambda A, W: neuron_preconditioners([np.eye(2)], [1.0]), "betas must be of rank one.*index 0"),
+        (lambda A, W: neuron_preconditioners(contributions(A, W), np.zeros(3)), "one entry a neuron"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*weights())
+
+
+SIZES = [(h, d, c) for h in (1, 2, 3, 5) for d in (1, 2, 4) for c in (1, 3)]
+
+
+@pytest.mark.parametrize(
+    "source", [np.random.default_rng(0), torch.Generator().manual_seed(0)], ids=["numpy", "torch"]
+)
+@pytest.mark.parametrize("delta", [2.0, 0.0, -3.0])
+def test_isotropic_starts_exist_exactly_where_the_ranks_allow_and_are_exact(delta, source):
+    for h, d, c in SIZES:
+        rates = {"eta_a": 1.5, "eta_w": 0.4}
+        if (delta > 0 and h > c) or (delta < 0 and h > d):
+            with pytest.raises(
+                ValueError, match=r"no isotropic start with delta .*positive definite, so that . has h"
+            ):
+                isotropic_init(h, d, c, delta, source, **rates)
+            continue
+        A, W = (np.asarray(x) for x in isotropic_init(h, d, c, delta, source, scale=0.7, batch=(2,), **rates))
+        assert A.shape == (2, h, c) and W.shape == (2, h, d)
+        found = conserved(A, W, **rates)
+        np.testing.assert_allclose(found, np.stack([delta * np.eye(h)] * 2), atol=1e-14 * (1 + 10 * h))
+        expected = min(h, d, c) if delta == 0 else h
+        layer = W if delta < 0 else A
+        assert (np.linalg.matrix_rank(layer) == expected).all()
+        assert np.abs(A[0] - A[1]).max() > 1e-3
+        if delta == 0 or h == (c if delta > 0 else d):
+            M = isotropic_preconditioner(W.swapaxes(1, 2) @ A, delta, **rates)
+            np.testing.assert_allclose(M, preconditioner(A, W, **rates), atol=1e-13 * M.max())
+
+
+def test_the_free_layer_is_normal_with_the_scale_asked_for():
+    A, W = isotropic_init(3, 50, 20, 0.5, np.random.default_rng(0), scale=0.2, batch=(100,))
+    assert W.std() == pytest.approx(0.2, rel=0.02)
+    assert (W**4).mean() / 0.2**4 == pytest.approx(3.0, rel=0.05)
+    A, W = isotropic_init(3, 50, 20, -0.5, np.random.default_rng(0), scale=0.2, batch=(100,))
+    assert A.std() == pytest.approx(0.2, rel=0.02)
+    A, W = isotropic_init(2, 3, 3, 4.0, np.random.default_rng(0), scale=0.0)
+    assert not W.any() and np.allclose(A @ A.T, 4 * np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"h": 0}, "h must be a positive integer"),
+        ({"delta": np.nan}, "delta must be finite"),
+        ({"scale": -1.0}, "scale must be finite and not negative"),
+        ({"eta_w": 0.0}, "eta_w must be positive"),
+    ],
+)
+def test_bad_sizes_of_a_start_are_named(changed, message):
+    arguments = {"h": 2, "d": 3, "c": 3, "delta": 1.0, "generator": np.random.default_rng(0)}
+    with pytest.raises(ValueError, match=message):
+        isotropic_init(**(arguments | changed))
+    with pytest.raises(TypeError, match=r"numpy\.random\.Generator or a torch\.Generator, not int"):
+        isotropic_init(2, 3, 3, 1.0, 0)
+
+
+def test_small_singular_values_survive_the_square_roots_of_a_balanced_network():
+    rng = np.random.default_rng(0)
+    left, right = (np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(2))
+    M = isotropic_preconditioner((left * [1.0, 1e-9, 0.0]) @ right.T, 0.0)
+    values = np.linalg.eigvalsh(M)
+    np.testing.assert_allclose(
+        values, [0, 1e-9, 1e-9, 2e-9, 1, 1, 1, 1, 2][:4] + list(values[4:]), atol=1e-15
+    )
+    np.testing.assert_allclose(values[4:], [1, 1, 1 + 1e-9, 1 + 1e-9, 2], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("beta", "delta"),
+    [
+        (np.random.default_rng(0).normal(size=(2, 3)), 0.5),
+        (np.eye(3), 0.5),
+        (np.zeros((2, 3)), -0.5),
+        (np.diag([1.0, 1.0, 2.0]), 0.0),
+    ],
+    ids=["generic", "equal singular values", "zero", "balanced"],
+)
+def test_derivatives_of_the_isotropic_preconditioner_are_exact_to_second_order(beta, delta):
+    inputs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (beta, delta, 1.3)]
+    assert torch.autograd.gradcheck(isotropic_preconditioner, inputs)
+    assert torch.autograd.gradgradcheck(isotropic_preconditioner, inputs)
+    np.testing.assert_allclose(
+        isotropic_preconditioner(*inputs).detach().numpy(),
+        isotropic_preconditioner(beta, delta, 1.3),
+        atol=1e-14,
+    )
