@@ -77,19 +77,30 @@ def _evaluate(program: Any, values: Mapping[str, Any], digits: int, check: bool)
         else printers.number(context, value)
         for name, value in values.items()
     }
-    if check:
-        _check_domain(program, context, inputs, digits)
-    return kernel(context, None, *inputs.values())
+    violated = _violated(program, context, inputs, digits)
+    if violated and check:
+        raise ValueError(violated)
+    results = kernel(context, None, *inputs.values())
+    return _filled(results, context.nan) if violated else results
 
 
-def _check_domain(program: Any, context: Any, inputs: Mapping[str, Any], digits: int) -> None:
+def _violated(program: Any, context: Any, inputs: Mapping[str, Any], digits: int) -> str:
+    """What the arguments must be and are not, "" inside the domain."""
     for name, value in inputs.items():
         if not all(context.isfinite(part) for part in _flat(value)):
-            raise ValueError(f"{name} must be finite")
+            return f"{name} must be finite"
     _, test = printers.exact_kernel(program.test_source("mpmath"), program.graph, digits, program.name)
     for condition, good in zip(program.conditions, test(context, None, *inputs.values()), strict=True):
         if not good:
-            raise ValueError(f"{condition.blamed} must be {condition.description}")
+            return f"{condition.blamed} must be {condition.description}"
+    return ""
+
+
+def _filled(value: Any, number: Any) -> Any:
+    """A number in place of every number of nested tuples and lists."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_filled(part, number) for part in value)
+    return number
 
 
 def _flat(value: Any) -> list[Any]:

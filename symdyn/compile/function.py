@@ -62,6 +62,12 @@ class _Program:
     def vectors(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.arguments if isinstance(a.symbol, Vector))
 
+    @property
+    def squared(self) -> tuple[str, ...]:
+        """The vectors v of which vᵀv is computed."""
+        squares = [node[1] for node in self.graph.nodes if node[0] == "dot" and node[1] == node[2]]
+        return tuple(self.graph.nodes[position][1] for position in squares)
+
     def source(self, backend: str) -> str:
         nodes = [out.node for out in self.outputs]
         return printers.source(self.graph, nodes, self.names, backend, self.name)
@@ -87,7 +93,8 @@ def build(
         tuple of these.
     arguments: `Argument`s, or objects with the same four attributes, in positional order.
     backend: "auto" (the input decides between NumPy and torch), "numpy", "torch" or "mpmath".
-    domain: `Condition`s or triples (description, SymPy Boolean, argument to blame), checked on eager calls.
+    domain: `Condition`s or triples (description, SymPy Boolean, argument to blame), checked on eager calls;
+        where values are not checked, the result is NaN outside.
     check: whether values are checked unless a call says otherwise.
 
     Raises UnsupportedHead (naming result and head) if something in the value cannot be computed on the
@@ -189,23 +196,42 @@ class Compiled:
         inputs = [collected[name] for name in self._program.names]
         with arrays.quiet(collected.xp):
             if check and not collected.traced:
-                self._check_values(collected, backend, batch, inputs)
+                self._check_values(collected, backend, batch)
             results = self._kernels[backend][0](collected.xp, _like(collected), *inputs)
-        finished = tuple(
-            _finish(collected, result, batch + (dimension,) * out.rank)
-            for result, out in zip(results, self._program.outputs, strict=True)
-        )
+            finished = tuple(
+                _finish(collected, result, batch + (dimension,) * out.rank)
+                for result, out in zip(results, self._program.outputs, strict=True)
+            )
+            if not check or collected.traced:
+                inside = self._inside(collected, backend, batch)
+                finished = tuple(_nan_outside(collected.xp, inside, part, batch) for part in finished)
         return finished if self._program.is_tuple else finished[0]
 
-    def _check_values(
-        self, collected: arrays.Collected, backend: str, batch: Any, inputs: Sequence[Any]
-    ) -> None:
+    def _conditions(self, collected: arrays.Collected, backend: str) -> tuple[Any, ...]:
+        """Whether each condition of the domain holds: booleans, or arrays of them that broadcast."""
+        if not self._program.tests:
+            return ()
+        inputs = [arrays.detach(collected[name]) for name in self._program.names]
+        return tuple(self._kernels[backend][1](collected.xp, _like(collected), *inputs))
+
+    def _inside(self, collected: arrays.Collected, backend: str, batch: tuple[int, ...]) -> Any:
+        """Where all arguments are finite and in the domain, of the batch shape or True."""
+        inside: Any = True
+        for name in self._program.names:
+            finite = collected.xp.isfinite(arrays.detach(collected[name]))
+            inside = inside & (finite.all(-1) if name in self._program.vectors else finite)
+        for good in self._conditions(collected, backend):
+            inside = inside & good
+        return inside if isinstance(inside, bool) else collected.xp.broadcast_to(inside, batch)
+
+    def _check_values(self, collected: arrays.Collected, backend: str, batch: tuple[int, ...]) -> None:
         scalars = [name for name in self._program.names if name not in self._program.vectors]
         arrays.require_finite(collected, *scalars, vectors=self._program.vectors)
-        if not self._program.tests:
-            return
-        test = self._kernels[backend][1]
-        holds = test(collected.xp, _like(collected), *[arrays.detach(array) for array in inputs])
+        for name in self._program.squared:
+            square = (arrays.detach(collected[name]) ** 2).sum(-1)
+            good = collected.xp.isfinite(square)
+            arrays.require(name, good, f"of a length whose square does not overflow in {collected.dtype}")
+        holds = self._conditions(collected, backend)
         for condition, good in zip(self._program.conditions, holds, strict=True):
             shown = good if isinstance(good, bool) else collected.xp.broadcast_to(good, batch)
             arrays.require(condition.blamed, shown, condition.description)
@@ -274,6 +300,15 @@ def _finish(collected: arrays.Collected, result: Any, shape: tuple[int, ...]) ->
         return xp.full(shape, result, dtype=dtype, device=_like(collected).device)
     own = tuple(result.shape) == shape and all(result is not array for array in collected)
     return result if own else result.expand(shape).clone()
+
+
+def _nan_outside(xp: Any, inside: Any, array: Any, batch: tuple[int, ...]) -> Any:
+    """The array, NaN where `inside` is False; its axes after those of the batch are of vectors or matrices."""
+    if isinstance(inside, bool):
+        return array
+    mask = inside.reshape(tuple(inside.shape) + (1,) * (len(array.shape) - len(batch)))
+    kept = arrays.where(xp, mask, array, float("nan"))
+    return kept[()] if xp.__name__ == "numpy" else kept
 
 
 def _listing(program: _Program) -> str:

@@ -204,6 +204,43 @@ def test_the_bare_kernel_gives_nan_outside_the_domain():
         unchecked(-1.0, check=True)
 
 
+# 1/sqrt(1 + e^-x) is a number for every x, in the domain or not; its operator is one at u = 0 too
+harmless = build(
+    Isotropic(1 / sympy.sqrt(1 + sympy.exp(-x)), 0 * x, sympy.Symbol("r2", real=True), u),
+    (A, U),
+    name="t.harmless",
+    domain=(("positive", x > 0, "x"),),
+)
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("inf"), float("nan")])
+def test_unchecked_values_outside_the_domain_are_nan_even_where_the_formula_is_a_number(bad):
+    good = harmless(1.0, [1.0, 2.0])
+    kept = harmless([bad, 1.0], [1.0, 2.0], check=False)
+    assert np.isnan(kept[0]).all() and np.array_equal(kept[1], good)
+    points, vectors = torch.tensor([bad, 1.0], dtype=torch.float64), torch.tensor([1.0, 2.0])
+    for function in (
+        lambda a: harmless(a, vectors, check=False),
+        torch.func.vmap(lambda a: harmless(a, vectors)),
+        torch.compile(lambda a: harmless(a, vectors), backend="eager", fullgraph=True),
+    ):
+        kept = function(points)
+        assert torch.isnan(kept[0]).all() and np.allclose(kept[1], good, rtol=1e-15)
+    assert all(mpmath.isnan(x) for row in harmless.mpmath(bad, [1, 2], check=False) for x in row)
+    assert np.isnan(harmless(1.0, [bad if bad > 0 else np.inf, 2.0], check=False)).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_a_vector_whose_square_overflows_is_refused_and_one_that_is_not_squared_is_not(make):
+    squared = build(inner(u, u) / (1 + inner(u, u)), (U,), name="t")
+    huge = make(np.array([[1.0, 2.0], [1e160, 1.0]]))
+    with pytest.raises(ValueError, match=r"u must be of a length whose square does not overflow.*index 1"):
+        squared(huge)
+    assert float(squared(huge[0])) == pytest.approx(5 / 6, rel=1e-15)
+    length = build(sympy.sqrt(inner(u, u)), (U,), name="t")
+    assert float(length(huge)[1]) == 1e160
+
+
 def test_inside_transforms_only_shapes_are_checked():
     out = torch.func.vmap(lambda a: rooted(a, 1, torch.ones(2)))(torch.tensor([-1.0, 1.0]))
     assert torch.isnan(out).tolist() == [True, False]
