@@ -8,7 +8,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_FUNCTIONS: tuple[str, ...] = ()
+_FUNCTIONS: tuple[str, ...] = (
+    "ata",
+    "ata_2x2",
+    "forgetting",
+    "offdiagonal_peak",
+    "reversal",
+    "shallow",
+)
 
 
 def __getattr__(name: str) -> Any:
