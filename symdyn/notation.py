@@ -1,7 +1,8 @@
 """The glossary of a topic: what every symbol means, how it prints, and what it is when left out of a call.
 
-A symbol carries its type and that it is real, never a sign. Two topics may use one name for two things (β a
-vector or a matrix, φ a cosine or an activation); within a topic a name has one meaning.
+A symbol carries its type and that it is real, never a sign: that a learning rate is positive is a condition on
+the arguments of compiled functions, stated here once for the topic. Two topics may use one name for two things
+(β a vector or a matrix, φ a cosine or an activation); within a topic a name has one meaning.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from symdyn.calculus.matrix import Expression, matrix
 
 @dataclass(frozen=True)
 class Term:
-    """One word of the vocabulary: the symbol, its LaTeX, its meaning, and the default of its argument."""
+    """One word of the vocabulary: the symbol, its LaTeX, its meaning, and the default of its argument.
+
+    `positive` says that compiled functions of the topic refuse a value that is not positive.
+    """
 
     symbol: Any
     latex: str
     meaning: str
     default: Any = None
+    positive: bool = False
 
     @property
     def name(self) -> str:
@@ -37,18 +42,22 @@ class Glossary:
     topic: str
     terms: dict[Any, Term] = field(default_factory=dict)
 
-    def _declare(self, symbol: Any, latex: str, meaning: str, default: Any = None) -> Any:
+    def _declare(
+        self, symbol: Any, latex: str, meaning: str, default: Any = None, positive: bool = False
+    ) -> Any:
         for other in self.terms.values():
             if other.name == symbol.name:
                 raise ValueError(f"'{symbol.name}' already means '{other.meaning}' in topic '{self.topic}'")
         if not meaning:
             raise ValueError(f"say what '{symbol.name}' means")
-        self.terms[symbol] = Term(symbol, latex, meaning, default)
+        self.terms[symbol] = Term(symbol, latex, meaning, default, positive)
         return symbol
 
-    def scalar(self, name: str, latex: str, meaning: str, default: Any = None) -> Any:
-        """A real number."""
-        return self._declare(sp.Symbol(name, real=True), latex, meaning, default)
+    def scalar(
+        self, name: str, latex: str, meaning: str, default: Any = None, *, positive: bool = False
+    ) -> Any:
+        """A real number; see `Term` for `positive`."""
+        return self._declare(sp.Symbol(name, real=True), latex, meaning, default, positive)
 
     def vector(self, name: str, latex: str, meaning: str) -> Vector:
         """A vector of any dimension d."""

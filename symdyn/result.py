@@ -192,7 +192,12 @@ class Result:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
         if ingredients(self.value) is not None:
             return CompiledWords(self.value, self.arguments, self.key)
-        return build(self.value, self.arguments, name=self.key, domain=self.requires)
+        return build(self.value, self.arguments, name=self.key, domain=self._conditions())
+
+    def _conditions(self) -> tuple[tuple[str, Any, str], ...]:
+        """What the arguments must satisfy: what the glossary says of them, and what the result requires."""
+        positive = (("positive", term.symbol > 0, term.name) for term in self.arguments if term.positive)
+        return (*positive, *self.requires)
 
     @property
     def numpy(self) -> Any:

@@ -37,7 +37,6 @@ weights = Domain(
 """All weights but those with β = 0, the balance and the function computed from them."""
 
 in_function_space = ("beta", "delta", "eta_a", "eta_w")
-positive_rates = (("positive", eta_a > 0, "eta_a"), ("positive", eta_w > 0, "eta_w"))
 directed = (
     "non-zero where delta < 0 (the limit depends on the direction)",
     (delta >= 0) | (x_beta > 0),
@@ -63,7 +62,6 @@ def loss_gradient():
     ledger=("kunin2024.single-a2-quadratic",),
     domain=function_space,
     arguments=in_function_space,
-    requires=positive_rates,
 )
 def readout_square():
     """The square of the read-out weight as a function of β and δ."""
@@ -90,7 +88,6 @@ def readout_square():
     ledger=("kunin2024.single-wwT-from-beta",),
     domain=weights,
     arguments=in_function_space,
-    requires=positive_rates,
 )
 def input_weights_square():
     """The outer product of the input weights as a function of β and δ."""
@@ -101,7 +98,7 @@ def input_weights_square():
     ledger=("kunin2024.single-M-self-consistent",),
     domain=weights,
     arguments=in_function_space,
-    requires=(*positive_rates, directed),
+    requires=(directed,),
     uses=("single_neuron.stable_forms",),
 )
 def preconditioner():
@@ -133,7 +130,7 @@ def positive_definite():
     ledger=("kunin2024.two-layer-M-inverse",),
     domain=function_space,
     arguments=in_function_space,
-    requires=(*positive_rates, invertible),
+    requires=(invertible,),
     uses=("single_neuron.stable_forms",),
 )
 def inverse_preconditioner():

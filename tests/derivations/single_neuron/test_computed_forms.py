@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
+import symdyn
 from derivations.single_neuron import (
+    conserved_delta,
     grad_potential,
     hess_potential,
     inverse_preconditioner,
@@ -56,11 +58,25 @@ def test_what_has_no_value_at_the_origin_says_so(function, balance):
         function(ZERO, balance)
 
 
-@pytest.mark.parametrize("function", [preconditioner, inverse_preconditioner])
-@pytest.mark.parametrize("rates", [(0.0, 1.0), (1.0, -2.0)])
-def test_rates_are_positive(function, rates):
-    with pytest.raises(ValueError, match="must be positive"):
-        function(np.ones(2), 1.0, *rates)
+@pytest.mark.parametrize("function", [preconditioner, inverse_preconditioner, conserved_delta])
+@pytest.mark.parametrize(("rates", "blamed"), [((0.0, 1.0), "eta_a"), ((1.0, [2.0, -2.0]), "eta_w")])
+def test_rates_are_positive(function, rates, blamed):
+    first, second = (1.0, np.ones(2)) if function is conserved_delta else (np.ones(2), 1.0)
+    with pytest.raises(ValueError, match=f"{blamed} must be positive"):
+        function(first, second, *rates)
+
+
+def test_every_function_of_the_topic_refuses_a_rate_that_is_not_positive():
+    checked = set()
+    for result in symdyn.results("single_neuron"):
+        rates = [] if result.value is None else [a.name for a in result.arguments if a.name[:4] == "eta_"]
+        values = {a.name: 1.0 for a in result.arguments if hasattr(a.symbol, "is_Symbol")} if rates else {}
+        vectors = {a.name: [1.0, 2.0] for a in result.arguments if a.name not in values} if rates else {}
+        for rate in rates:
+            with pytest.raises(ValueError, match=f"^{rate} must be positive"):
+                result(**vectors, **{**values, rate: -1.0})
+            checked.add(result.name)
+    assert {"conserved_delta", "polar_dynamics", "balanced_preconditioner", "gradient_flow"} <= checked
 
 
 @pytest.mark.parametrize("sign", [1, -1])
