@@ -91,7 +91,9 @@ def _require_representable(read: Collected) -> None:
 def modes_of(read: Collected) -> Modes:
     """The modes of arguments read with `read_start`."""
     xp = read.xp
-    a0, w0, beta_star = read["a0"], read["w0"], read["beta_star"]
+    a0, w0 = read["a0"], read["w0"]
+    nonzero = (read["beta_star"] != 0).any(-1)[..., None]
+    beta_star = arrays.where(xp, nonzero, read["beta_star"], float("nan"))
     eta_a, eta_w = (arrays.where(xp, read[n] > 0, read[n], float("nan")) for n in ("eta_a", "eta_w"))
     rate_a, rate_w = compensated.double(eta_a), compensated.double(eta_w)
     square = compensated.dot(beta_star, beta_star)

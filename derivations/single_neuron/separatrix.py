@@ -113,5 +113,5 @@ def _crossing(read: Collected, modes: Modes) -> Array:
     start = xp.abs(arrays.where(xp, far, a0, 1.0))
     mode = xp.abs(arrays.where(xp, far, alpha, 1.0))
     logarithm = xp.where(near, xp.log1p(ratio), xp.log(start + mode) - xp.log(mode))
-    time = arrays.where(xp, crosses, logarithm / modes.gap, float("inf"))
+    time = arrays.where(xp, crosses, logarithm / modes.gap + 0.0, float("inf"))  # 0, not -0, at a0 = 0
     return arrays.where(xp, alpha == alpha, time, float("nan"))

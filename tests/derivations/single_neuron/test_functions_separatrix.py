@@ -62,6 +62,7 @@ def test_crossing_time_where_nothing_crosses_and_where_it_is_now():
     }
     when = {name: crossing_time(a0, w0, [1.0, 0.0]) for name, (a0, w0) in starts.items()}
     assert when == {"keeps": np.inf, "saddle": np.inf, "now": 0.0, "up": np.inf}
+    assert not np.signbit([crossing_time(0.0, [side, 1.0], [1.0, 0.0]) for side in (-1.0, 1.0)]).any()
 
 
 @pytest.mark.parametrize(

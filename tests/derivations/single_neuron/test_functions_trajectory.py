@@ -231,5 +231,11 @@ def test_phi_of_a_start_at_the_origin_is_refused():
 
 @pytest.mark.parametrize("bad", [{"t": -1.0}, {"eta_a": -1.0}, {"eta_w": 0.0}, {"beta_star": [0.0, 0.0]}])
 def test_without_checks_out_of_domain_is_nan(bad):
-    a, w = trajectory(**{**GOOD, **bad}, check=False)
+    given = {**GOOD, **bad}
+    a, w = trajectory(**given, check=False)
     assert np.isnan(a) and np.isnan(w).all()
+    assert np.isnan(mu_phi(**given, check=False)).all()
+    if "t" not in bad:
+        start = {name: value for name, value in given.items() if name != "t"}
+        for function in (basin, separatrix_distance, crossing_time):
+            assert np.isnan(function(**start, check=False))
