@@ -315,7 +315,7 @@ def nullspace_alpha(
         a0: initial readout weight (...).
         w0: initial input weights (..., d).
         sign: final sign of a, +1 or -1 (...); None for the sign of a0, which must then not be zero.
-        check: False omits the checks of values.
+        check: False omits the checks of values; without a final sign, +1 or -1, the result is then NaN.
 
     Returns:
         alpha (...).
@@ -339,7 +339,8 @@ def nullspace_alpha(
         one = xp.ones_like(a0_)
         length = arrays.norm(xp, read["beta_star"])
         size = _readout_size(xp, _balance(a0_, in_rows, one, one), length, one, one)
-        side = xp.sign(read["sign"] if given else a0_)
+        side = read["sign"] if given else xp.sign(a0_)
+        side = arrays.where(xp, xp.abs(side) == 1, side, float("nan"))
         return side * along.hi * size
 
 

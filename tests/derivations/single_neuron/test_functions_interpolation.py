@@ -203,3 +203,6 @@ def test_nullspace_alpha_names_bad_input():
     with pytest.raises(ValueError, match="same number of components"):
         nullspace_alpha(beta_star, v, 1.0, [1.0, 1.0, 1.0])
     assert nullspace_alpha(beta_star, v, 0.0, [1.0, 1.0], sign=-1) < 0
+    without_sign = nullspace_alpha(beta_star, v, [1.0, 0.0], [1.0, 1.0], check=False)
+    assert without_sign[0] > 0 and np.isnan(without_sign[1])
+    assert np.isnan(nullspace_alpha(beta_star, v, 1.0, [1.0, 1.0], sign=0.5, check=False))
