@@ -63,7 +63,7 @@ def list_results(topic: Topic = None, as_json: Json = False) -> None:
         print_json([{name: getattr(e, name) for name in fields} for e in entries])
         return
     rows = [(e.key, e.title, "\n".join(e.ledger) or "own result") for e in entries]
-    table(f"{len(rows)} results", ("key", "title", "ledger"), rows)
+    table(_count(len(rows), "result"), ("key", "title", "ledger"), rows)
 
 
 @app.command()
@@ -91,7 +91,8 @@ def verify(
     """Verify results anew, each with its mutants; nothing is taken from the cache."""
     from symdyn.auditing import verify_all
 
-    wanted = _resolve(keys) if keys else [e.key for e in index()]
+    studies = _studies() if full else {}
+    wanted = _resolve([key for key in keys if key not in studies]) if keys else [e.key for e in index()]
     jobs = [e for e in index() if e.key in wanted]
     with progress_bar("verifying") as advance:
         verdicts = verify_all(jobs, advance, use_cache=False)
@@ -103,10 +104,10 @@ def verify(
             (job.key, verdict.outcome, verdict.grade, f"{verdict.seconds:.2f}", "; ".join(_evidence(verdict)))
             for job, verdict in ordered
         ]
-        table(f"{len(rows)} results", ("key", "verdict", "grade", "seconds", "evidence"), rows)
+        table(_count(len(rows), "result"), ("key", "verdict", "grade", "seconds", "evidence"), rows)
     if full:
         ids = {ledger_id for job in jobs for ledger_id in job.ledger} | set(keys or ())
-        for entry in _studies().values():
+        for entry in studies.values():
             if not keys or entry.key in ids:
                 _run_study(entry.key, "paper", "cpu", None, evidence=True)
     if any(not verdict.holds for _, verdict in ordered):
@@ -194,6 +195,10 @@ def run_study(
     _run_study(key, scale, device, out, evidence=evidence)
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _results_of(topic: str | None) -> list[IndexEntry]:
     entries = [e for e in index() if topic in (None, e.topic)]
     if not entries:
@@ -215,6 +220,8 @@ def _resolve(names: list[str]) -> list[str]:
 def _unknown(name: str) -> str:
     from symdyn.paper import ledger
 
+    if any(name == e.key for e in index("study")):
+        return f"'{name}' is settled by a study, not by a formula: `symdyn study run {name}` runs it."
     if name in ledger():
         return f"no result settles '{name}' yet: it is open. `symdyn audit` shows what is decided."
     known = [e.key for e in index()] + [ledger_id for e in index() for ledger_id in e.ledger]

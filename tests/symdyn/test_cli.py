@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from symdyn import auditing
+from symdyn import auditing, cli
 from symdyn.auditing import AuditEntry
 from symdyn.cli import main
 from symdyn.paper import ledger
@@ -124,11 +124,28 @@ def test_an_unknown_name_suggests_near_ones(symdyn, command: str, wrong: str, ri
 
 
 def test_a_ledger_entry_without_a_result_is_called_open(symdyn) -> None:
-    settled = {ledger_id for e in index() for ledger_id in e.ledger}
+    settled = {ledger_id for e in (*index(), *index("study")) for ledger_id in (e.key, *e.ledger)}
     unsettled = next(ledger_id for ledger_id in ledger() if ledger_id not in settled)
     answer = symdyn("show", unsettled)
     assert answer.status == 2
     assert "it is open" in answer.err
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "cite"])
+def test_an_entry_that_a_study_settles_is_not_called_open(symdyn, command: str) -> None:
+    answer = symdyn(command, "kunin2024.fig-basins")
+    assert answer.status == 2
+    assert "`symdyn study run kunin2024.fig-basins`" in answer.err
+    assert "open" not in answer.err
+
+
+def test_a_study_is_verified_in_full_by_its_own_key(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    monkeypatch.setattr(cli, "_run_study", lambda key, *_, **options: ran.append((key, options)))
+    answer = symdyn("verify", "--full", DELTA, "kunin2024.fig-basins")
+    assert answer.status == 0
+    assert ran == [("kunin2024.fig-basins", {"evidence": True})]
+    assert answer.out.splitlines()[0].strip() == "1 result"
 
 
 @pytest.mark.parametrize(
