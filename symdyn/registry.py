@@ -124,8 +124,10 @@ def _load(e: IndexEntry) -> Result:
 def load(name: str) -> Result:
     """A result by its key (single_neuron.potential) or by a ledger id (kunin2024.phi-delta-potential).
 
-    Raises KeyError, with near names, when there is none.
+    Raises KeyError, with near names, when there is none, and TypeError for a name that is no string.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name a result by its key or by a ledger id, not by {name!r}")
     by_key = {e.key: e for e in index()}
     if name in by_key:
         return _load(by_key[name])

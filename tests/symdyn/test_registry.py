@@ -27,6 +27,12 @@ def test_an_unknown_name_suggests_near_ones(name):
         load(name)
 
 
+@pytest.mark.parametrize("name", [3, None, ("single_neuron.potential",)])
+def test_a_name_is_a_string(name):
+    with pytest.raises(TypeError, match="by its key or by a ledger id, not by"):
+        load(name)
+
+
 def test_an_unknown_topic_is_an_error():
     with pytest.raises(KeyError, match="single_neuron"):
         results("single_neurone")
