@@ -12,8 +12,15 @@ _FUNCTIONS: tuple[str, ...] = (
     "ata",
     "ata_2x2",
     "forgetting",
+    "learnable",
+    "network_function",
+    "ntk",
     "offdiagonal_peak",
+    "qqt",
     "reversal",
+    "rsm_input",
+    "rsm_output",
+    "separatrix_distance",
     "shallow",
 )
 

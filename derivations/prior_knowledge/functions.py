@@ -1,6 +1,24 @@
 """The functions of learning with prior knowledge that are more than one formula, in one place."""
 
 from derivations.prior_knowledge.decoupling_functions import ata, ata_2x2, offdiagonal_peak
+from derivations.prior_knowledge.flow_functions import network_function, ntk, qqt, rsm_input, rsm_output
+from derivations.prior_knowledge.limit_functions import Learnable, learnable
+from derivations.prior_knowledge.separatrix_functions import separatrix_distance
 from derivations.prior_knowledge.task_functions import forgetting, reversal, shallow
 
-__all__ = ["ata", "ata_2x2", "forgetting", "offdiagonal_peak", "reversal", "shallow"]
+__all__ = [
+    "Learnable",
+    "ata",
+    "ata_2x2",
+    "forgetting",
+    "learnable",
+    "network_function",
+    "ntk",
+    "offdiagonal_peak",
+    "qqt",
+    "reversal",
+    "rsm_input",
+    "rsm_output",
+    "separatrix_distance",
+    "shallow",
+]

@@ -1,0 +1,126 @@
+r"""The exact flow in one basis of hidden space for all times, with the modes of the task in falling order of rate.
+
+Let F V = V diag(r) with r falling, and Z0 V = P R with an orthogonal P and R in row echelon form, so that row i of R
+begins with the mode of its pivot. With g = max(r, 0), the rows X_ij = R_ij e^((g_j - g_i) t) are bounded, and
+
+    Z^T Z = V e^(min(r, 0) t) X^T (e^(-2 g t) + X k X^T)^-1 X e^(min(r, 0) t) V^T,    k = (1 - e^(-2|r| t)) / (2|r|).
+
+One factorisation a start and one elimination a time make this many times faster than a basis for every time. Its
+digits are those of R: a pivot much smaller than its row costs some at intermediate times, and then `linear_flow` is
+better. A pivot that is zero to rounding can be taken for zero here, so that rounding errors never grow: that is the
+flow on a separatrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from derivations.prior_knowledge.start_checks import balance, weight_size
+from symdyn.compile import arrays, linalg
+from symdyn.compile.arrays import Array, Collected
+from symdyn.compile.linalg import transpose
+
+_ROUNDING = {"float32": 5e-6, "float64": 1e-14}
+_WHOLE, _FRONT = 30, 1e4
+
+
+class Frame(NamedTuple):
+    """Eigenvectors of F as columns (..., N, N), rates (..., N), the rows R (..., r, N), and the growing part g (..., r)
+    of the rate of every row's pivot."""
+
+    vectors: Array
+    rates: Array
+    rows: Array
+    lead: Array
+
+
+def _eigenvectors(read: Collected) -> tuple[Array, Array]:
+    """Of F = [[-lambda/2, sigma_yx^T], [sigma_yx, lambda/2]], rates falling."""
+    xp = read.xp
+    u, s, v = xp.linalg.svd(read["sigma_yx"], full_matrices=True)
+    v, k, half = transpose(v), s.shape[-1], balance(read)[0][..., None] / 2
+    R = arrays.hypot(xp, s + 0 * half, half + 0 * s)
+    larger = R + xp.abs(half)
+    smaller = arrays.divide(xp, s * s, larger)
+    known = R > 0
+    cos = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, larger, smaller), 2 * R))
+    sin = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, smaller, larger), 2 * R))
+    cos, sin = (
+        arrays.where(xp, known, cos, 1.0)[..., None, :],
+        arrays.where(xp, known, sin, 0.0)[..., None, :],
+    )
+    zero = 0 * half[..., None]
+    parts = (
+        (v[..., :k] * sin, u[..., :k] * cos),
+        (v[..., :k] * cos, -u[..., :k] * sin),
+        (v[..., k:] + zero, 0 * u[..., :1] * v[..., :1, k:] + zero),
+        (0 * v[..., :1] * u[..., :1, k:] + zero, u[..., k:] + zero),
+    )
+    vectors = xp.concatenate([xp.concatenate(pair, -2) for pair in parts], -1)
+    rates = xp.concatenate((R, -R, -half + 0 * v[..., 0, k:], half + 0 * u[..., 0, k:]), -1)
+    order = xp.argsort(-arrays.detach(rates), -1)
+    take = np.take_along_axis if xp is np else xp.take_along_dim
+    return take(vectors, order[..., None, :], -1), take(rates, order, -1)
+
+
+def frame_of(read: Collected, dependent: bool) -> Frame:
+    """The frame of every start; `dependent` takes pivots for zero that are zero to rounding."""
+    xp, W1, W2t = read.xp, read["W1"], transpose(read["W2"])
+    vectors, rates = _eigenvectors(read)
+    inputs = W1.shape[-1]
+    overlaps = W1 @ vectors[..., :inputs, :] + W2t @ vectors[..., inputs:, :]
+    growing = arrays.where(xp, rates > 0, rates, 0.0)
+    if not dependent:
+        rows = xp.triu(xp.linalg.qr(overlaps)[1])
+        return Frame(vectors, rates, rows, growing[..., : rows.shape[-2]])
+    return Frame(vectors, rates, _echelon(read, overlaps), growing + 0 * overlaps[..., 0, :])
+
+
+def _echelon(read: Collected, overlaps: Array) -> Array:
+    """R with a row for every mode, zero where the overlap lies in the span of those before to rounding."""
+    xp, n = read.xp, overlaps.shape[-1]
+    small = _ROUNDING[str(read.dtype).rpartition(".")[2]] * xp.sqrt(arrays.detach(weight_size(read)))
+    basis, before = [], 0
+    for j in range(n):
+        values = xp.linalg.svd(arrays.detach(overlaps[..., : j + 1]), full_matrices=False)[1]
+        rank = (values > small[..., None]).sum(-1)
+        direction = overlaps[..., j]
+        for _ in range(2):
+            for earlier in basis:
+                direction = direction - earlier * (earlier * direction).sum(-1)[..., None]
+        direction = arrays.divide(xp, direction, arrays.norm(xp, direction)[..., None])
+        basis.append(direction * (rank > before)[..., None])
+        before = rank
+    return xp.triu(xp.stack(basis, -2) @ overlaps)
+
+
+def well_conditioned(xp: Any, frame: Frame) -> Array:
+    """Where the rows, and the part of them in front of the last pivot, lose no more than a digit or two at any time."""
+    rows = arrays.detach(frame.rows)
+    size = arrays.norm(xp, rows)[..., None]
+    rows = arrays.divide(xp, rows, size)
+    whole, front = (xp.linalg.svd(x, full_matrices=False)[1] for x in (rows, rows[..., : rows.shape[-2]]))
+    good = whole[..., -1] * _WHOLE >= whole[..., 0]
+    return good & (front[..., -1] * _FRONT >= front[..., 0]) & (size[..., 0] > 0).all(-1)
+
+
+def evaluate(xp: Any, times: Array, frame: Frame) -> Array:
+    """Z^T Z (..., T, N, N)."""
+    rates, t = frame.rates[..., None, :], times[:, None]
+    growing = arrays.where(xp, rates > 0, rates, 0.0)
+    lead = frame.lead[..., None, :]
+    some = int((growing > 0).sum(-1).max())
+    gaps = xp.clip(growing[..., :some] - frame.lead[..., :, None], None, 0.0)
+    first = frame.rows[..., None, :, :some] * xp.exp(gaps[..., None, :, :] * t[..., None])
+    X = xp.concatenate((first, frame.rows[..., None, :, some:] * xp.exp(-lead * t)[..., None]), -1)
+    kappa = t * arrays.phi1(xp, -2 * xp.abs(rates) * t)
+    base = xp.exp(-2 * lead * t) + xp.finfo(X.dtype).tiny
+    H = (X * kappa[..., None, :]) @ transpose(X) + linalg.identity_like(xp, X, X.shape[-2]) * base[
+        ..., None, :
+    ]
+    fall = xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)
+    half = linalg.solve(xp, linalg.cholesky(xp, H), X) * fall[..., None, :]
+    Q = half @ transpose(frame.vectors)[..., None, :, :]
+    return transpose(Q) @ Q

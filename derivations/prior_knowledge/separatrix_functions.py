@@ -1,0 +1,135 @@
+r"""Which tasks can be learned from which start, and how far a start is from those that cannot.
+
+With F = [[-lambda/2, sigma_yx^T], [sigma_yx, lambda/2]] and Z = [W1 W2^T], the exact flow of a lambda-balanced network
+is Z^T Z = e^(tF) Z0^T (1 + Z0 int_0^t e^(2sF) ds Z0^T)^-1 Z0 e^(tF). A mode s u v^T of the task grows along
+(v sin, u cos) with the rate R = sqrt(s^2 + lambda^2/4), tan^2 = (R - lambda/2)/(R + lambda/2), and starts from the
+overlap W1 v sin + W2^T u cos in hidden space. At late times the fastest mode takes its overlap for itself, the next
+one what its own overlap has across that, and so on. Hence the flow ends at
+
+    sum over modes of s u (projection) v^T,
+
+with a projection that is 0 or 1 where the singular value is simple. The best map of rank N_h is reached if and only if
+the overlaps of the strongest m = min(N_h, rank sigma_yx) modes are linearly independent. For N_i = N_o = N_h and
+lambda = 0 this is the condition det B != 0 of braun2022, Theorem 3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from derivations.prior_knowledge.start_checks import balance, read_start, weight_size
+from symdyn.compile import arrays, linalg
+from symdyn.compile.arrays import Array, Collected
+from symdyn.compile.linalg import transpose
+
+_ROUNDING = 1e-14
+_ROUNDING_32 = 5e-6
+
+
+class Overlaps(NamedTuple):
+    """Modes of the task by falling singular value: singular values and rates (..., k), the parts of their growing
+    directions in W1 (..., N_i, k) and W2 (..., N_o, k), the overlaps (..., N_h, k), and which of the modes are
+    stronger than the weakest that N_h neurons can learn (`above`), or at least as strong (`within`), and how many
+    can be learned."""
+
+    s: Array
+    rates: Array
+    inputs: Array
+    outputs: Array
+    overlaps: Array
+    above: Array
+    within: Array
+    learnable: Array
+
+
+def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool = True) -> Array:
+    r"""How far the start is from not learning the task: the least singular value of the overlaps with its modes.
+
+    Let O have the columns W1 v_i sin + W2^T u_i cos, i = 1 .. m = min(N_h, rank sigma_yx). The distance is the m-th
+    singular value of O. It is the smallest change of [W1 W2^T], in the Frobenius norm, after which a mode is missed,
+    and a bound from below for changes that keep the balance. Where s_m = s_(m+1), O has all modes with s >= s_m, and
+    the distance is not larger than the least singular value of the overlaps with those above s_m.
+
+    For N_i = N_o = N_h and lambda = 0 it is zero wherever det(W2 W1) and det(sigma_yx) have opposite signs: half of all
+    such starts are on the separatrix.
+
+    Args:
+        W1: input weights (..., N_h, N_i).
+        W2: readout weights (..., N_o, N_h), with W2^T W2 - W1 W1^T = lambda I.
+        sigma_yx: input-output correlation (..., N_o, N_i) for whitened inputs, of any rank.
+        check: False omits the checks of values.
+
+    Returns:
+        The distance (...), in the units of the weights; +inf where sigma_yx = 0, which every start learns. Rounding
+        leaves about 1e-16 of the weights of it. The solution at late times loses as many digits as the distance is
+        smaller than the weights.
+
+    Raises:
+        ValueError: a value out of its domain (argument and batch indices named), a start that is not lambda-balanced
+            (its imbalance is named), or shapes that do not fit.
+        TypeError: complex or non-numeric data.
+
+    Source: braun2022, Sec. 3 and 6 (B, its singular case).
+
+    >>> separatrix_distance(W1=[[1.0]], W2=[[1.0]], sigma_yx=[[2.0]]).round(6).tolist()
+    1.414214
+    >>> separatrix_distance(W1=[[1.0]], W2=[[1.0]], sigma_yx=[[-2.0]]).tolist()
+    0.0
+    """
+    read = read_start(check, W1=W1, W2=W2, sigma_yx=sigma_yx)
+    with arrays.quiet(read.xp):
+        return distance_of(read.xp, overlaps_of(read))
+
+
+def overlaps_of(read: Collected) -> Overlaps:
+    """The overlaps of the start with the growing modes of its task."""
+    xp, W1, W2 = read.xp, read["W1"], read["W2"]
+    u, s, v = xp.linalg.svd(read["sigma_yx"], full_matrices=False)
+    v, half = transpose(v), balance(read)[0][..., None] / 2
+    R = arrays.hypot(xp, s + 0 * half, half + 0 * s)
+    larger = R + xp.abs(half)
+    smaller = arrays.divide(xp, s * s, larger)
+    cos = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, larger, smaller), 2 * R))
+    sin = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, smaller, larger), 2 * R))
+    inputs, outputs = v * sin[..., None, :], u * cos[..., None, :]
+    found = W1 @ inputs + transpose(W2) @ outputs
+    fixed = arrays.detach(s)
+    tie = 4 * max(read["sigma_yx"].shape[-2:]) * xp.finfo(s.dtype).eps * fixed[..., :1]
+    alive = fixed > tie
+    place = linalg.constant_like(xp, np.arange(s.shape[-1]), s)
+    number = xp.clip(alive.sum(-1), None, W1.shape[-2])[..., None]
+    weakest = arrays.where(xp, place == number - 1, fixed, 0.0).sum(-1)[..., None]
+    above, within = alive & (fixed > weakest + tie), alive & (fixed >= weakest - tie)
+    shape = found.shape[:-2]
+    above, within = (xp.broadcast_to(x, (*shape, s.shape[-1])) for x in (above, within))
+    return Overlaps(s, R, inputs, outputs, found, above, within, xp.broadcast_to(number[..., 0], shape))
+
+
+def distance_of(xp: Any, modes: Overlaps) -> Array:
+    """The distance (...) from the overlaps."""
+    number = modes.learnable
+    return xp.minimum(
+        _singular_value(xp, modes.overlaps, modes.within, number),
+        _singular_value(xp, modes.overlaps, modes.above, modes.above.sum(-1)),
+    )
+
+
+def _singular_value(xp: Any, overlaps: Array, mask: Array, number: Array) -> Array:
+    """The singular value of that number, from 1 on, of the columns in the mask; +inf for the number 0."""
+    values = xp.linalg.svd(overlaps * mask[..., None, :], full_matrices=False)[1]
+    place = linalg.constant_like(xp, np.arange(values.shape[-1]), values)
+    chosen = arrays.where(xp, place == number[..., None] - 1, values, 0.0).sum(-1)
+    return arrays.where(xp, number > 0, chosen, np.inf)
+
+
+def on_separatrix_of(read: Collected, modes: Overlaps) -> Array:
+    """Where the distance is zero to rounding, in units of the weights."""
+    return distance_of(read.xp, modes) <= rounding_of(read)
+
+
+def rounding_of(read: Collected) -> Array:
+    """The size (...) below which an overlap is zero to rounding."""
+    small = _ROUNDING_32 if str(read.dtype).endswith("32") else _ROUNDING
+    return small * read.xp.sqrt(arrays.detach(weight_size(read)))

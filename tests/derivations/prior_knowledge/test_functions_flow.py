@@ -1,0 +1,230 @@
+"""The exact flow from every lambda-balanced start: against integration, many digits, and its own properties."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+import torch
+
+from derivations.prior_knowledge.functions import (
+    learnable,
+    network_function,
+    ntk,
+    qqt,
+    rsm_input,
+    rsm_output,
+    separatrix_distance,
+)
+from tests.derivations.prior_knowledge.test_functions_tasks import balanced, integrated, whitened_data
+
+
+def start(seed, hidden, inputs, outputs, offset, rank=None):
+    """A start off the separatrix, and a task."""
+    rng = np.random.default_rng(seed)
+    W1, W2 = balanced(rng, hidden, inputs, outputs, offset)
+    rank = min(inputs, outputs) if rank is None else rank
+    sigma = rng.normal(size=(outputs, rank)) @ rng.normal(size=(rank, inputs))
+    if separatrix_distance(W1, W2, sigma) < 1e-10:
+        sigma = sigma * np.where(np.arange(outputs) == 0, -1, 1)[:, None]
+    return W1, W2, sigma
+
+
+def exact(t, W1, W2, sigma, digits):
+    """e^(tF) Q0 (1 + Q0^T int_0^t e^(2sF) ds Q0)^-1 Q0^T e^(tF) at many digits, as it stands."""
+    with mp.workdps(digits):
+        hidden, inputs, outputs = len(W1), W1.shape[1], len(W2)
+        Z = mp.matrix(np.hstack([W1, W2.T]).tolist())
+        gap = mp.matrix(W2.T.tolist()) * mp.matrix(W2.tolist()) - mp.matrix(W1.tolist()) * mp.matrix(
+            W1.T.tolist()
+        )
+        offset = sum(gap[i, i] for i in range(hidden)) / hidden
+        F = mp.zeros(inputs + outputs)
+        for i in range(outputs):
+            F[inputs + i, inputs + i] = offset / 2
+            for j in range(inputs):
+                F[inputs + i, j] = F[j, inputs + i] = mp.mpf(float(sigma[i, j]))
+        for j in range(inputs):
+            F[j, j] = -offset / 2
+        rates, axes = mp.eigsy(F)
+        t = mp.mpf(float(t))
+        grown = mp.diag([mp.expm1(2 * r * t) / (2 * r) if abs(r) > 1e-20 else t for r in rates])
+        P = Z * axes
+        middle = (mp.eye(hidden) + P * grown * P.T) ** -1
+        right = P * mp.diag([mp.exp(r * t) for r in rates]) * axes.T
+        return np.array((right.T * middle * right).tolist(), dtype=float)
+
+
+CASES = [
+    (1, 1, 1, 0.0),
+    (3, 3, 3, 0.0),
+    (3, 3, 3, 0.4),
+    (3, 3, 3, -1e-3),
+    (2, 4, 3, 0.0),
+    (2, 3, 4, 0.5),
+    (2, 4, 3, -0.5),
+    (6, 3, 4, 0.0),
+    (4, 5, 4, 2.0),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_the_flow_of_the_weights_also_in_bottlenecks_and_for_rank_deficient_tasks(case):
+    times = np.array([0.0, 0.1, 0.6, 2.0, 5.0])
+    for rank in {1, min(case[1:3])}:
+        weights = start(sum(case[:3]), *case, rank=rank)
+        np.testing.assert_allclose(qqt(3 * times, *weights, tau=3), integrated(times, *weights), atol=3e-11)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_exact_to_rounding_from_the_start_to_late_times(case):
+    W1, W2, sigma = start(1 + sum(case[:3]), *case)
+    sigma = sigma / np.linalg.norm(sigma, 2)
+    size = np.sqrt((W1**2).sum() + (W2**2).sum())
+    condition = size / float(separatrix_distance(W1, W2, sigma))
+    for t, digits in ((0.0, 40), (0.3, 40), (20.0, 80), (200.0, 400)):
+        expected = exact(t, W1, W2, sigma, digits)
+        np.testing.assert_allclose(qqt(t, W1, W2, sigma), expected, atol=1e-14 * condition * size**2)
+
+
+@pytest.mark.parametrize("nearness", [1e-1, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("case", [(2, 2, 2, 0.0), (2, 2, 4, 0.0), (2, 4, 3, 0.0), (2, 3, 3, 1e-9)])
+def test_near_a_separatrix_no_more_digits_are_lost_than_the_distance_says(case, nearness):
+    rng = np.random.default_rng(sum(case[:3]))
+    inputs = case[1]
+    W1, W2 = balanced(rng, *case)
+    u, _, v = np.linalg.svd(-W2 @ W1, full_matrices=False)
+    twist = np.linalg.qr(np.eye(inputs) + nearness * rng.normal(size=(inputs, inputs)))[0]
+    sigma = (u * np.linspace(1, 0.6, u.shape[1])) @ v @ (twist * np.sign(np.diag(twist)))
+    size = np.sqrt((W1**2).sum() + (W2**2).sum())
+    loss = size / float(separatrix_distance(W1, W2, sigma))
+    assert loss > 0.05 / nearness
+    for t in (0.5, 5.0, 20.0, 40.0, 80.0):
+        found, expected = qqt(t, W1, W2, sigma), exact(t, W1, W2, sigma, 120)
+        np.testing.assert_allclose(found, expected, atol=3e-15 * loss * size**2)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 1e2])
+def test_small_and_large_starts_of_uneven_strength_keep_their_digits(scale):
+    rng = np.random.default_rng(6)
+    strengths = scale * np.array([1.0, 1e-3, 1e-5])
+    turn, first, second = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (3, 4, 5))
+    W1, W2 = turn @ (strengths[:, None] * first[:3]), (turn @ (strengths[:, None] * second[:3])).T
+    u, _, v = np.linalg.svd(rng.normal(size=(5, 4)), full_matrices=False)
+    sigma = (u * [1.0, 0.9, 0.5, 0.0]) @ v
+    loss = np.linalg.norm(strengths) / float(separatrix_distance(W1, W2, sigma))
+    for t in (0.0, 1.0, 10.0, 25.0, 60.0):
+        found, expected = qqt(t, W1, W2, sigma), exact(t, W1, W2, sigma, 120)
+        np.testing.assert_allclose(found, expected, atol=1e-15 * loss * np.abs(expected).max())
+
+
+def test_a_batch_may_hold_starts_of_every_kind():
+    eye, uneven = np.eye(2), np.diag([1.0, 1e-5])
+    W, sigma = np.stack([eye, eye, uneven]), np.stack([eye, np.diag([2.0, -1.0]), np.diag([1.0, 2.0])])
+    times = np.array([0.0, 2.0, 300.0])
+    whole = qqt(times, W, W, sigma, on_separatrix=True)
+    for k in range(3):
+        np.testing.assert_allclose(whole[k], qqt(times, W[k], W[k], sigma[k], on_separatrix=True), atol=1e-15)
+    np.testing.assert_allclose(whole[1, -1, 2:, :2], np.diag([2.0, 0.0]), atol=1e-15)
+    np.testing.assert_allclose(whole[2, -1, 2:, :2], np.diag([1.0, 2.0]), atol=1e-14)
+    tensor = qqt(torch.tensor(times), *map(torch.tensor, (W, W, sigma)), on_separatrix=True)
+    np.testing.assert_allclose(tensor, whole, atol=1e-14)
+
+
+def test_the_last_state_is_that_of_the_limit_for_times_of_any_length():
+    for case in CASES:
+        W1, W2, sigma = start(2 + sum(case[:3]), *case)
+        found = learnable(W1, W2, sigma)
+        assert found.learnable
+        u, s, v = np.linalg.svd(sigma)
+        rank = min(case[0], len(s))
+        np.testing.assert_allclose(found.limit, (u[:, :rank] * s[:rank]) @ v[:rank], atol=1e-13)
+        late = network_function([1e5 / s[rank - 1], 1e9], W1, W2, sigma)
+        np.testing.assert_allclose(late, np.stack([found.limit] * 2), atol=1e-12 * s[0])
+
+
+def test_it_starts_where_it_starts_and_is_a_semigroup():
+    W1, W2, sigma = start(5, 2, 4, 3, 0.3)
+    Q = np.vstack([W1.T, W2])
+    np.testing.assert_allclose(qqt(0.0, W1, W2, sigma), Q @ Q.T, atol=1e-14)
+    first = qqt(0.7, W1, W2, sigma)
+    values, axes = np.linalg.eigh(first)
+    middle = np.sqrt(values[-2:])[:, None] * axes[:, -2:].T
+    later = qqt(1.1, middle[:, :4], middle[:, 4:].T, sigma)
+    np.testing.assert_allclose(later, qqt(1.8, W1, W2, sigma), atol=1e-13)
+
+
+def test_batches_of_starts_tasks_and_times_are_those_of_single_calls():
+    weights = [start(seed, 2, 3, 2, 0.2 * seed) for seed in range(3)]
+    W1, W2, sigma = (np.stack(x) for x in zip(*weights, strict=True))
+    times = np.linspace(0, 3, 5)
+    whole = qqt(times, W1, W2, sigma)
+    assert whole.shape == (3, 5, 5, 5)
+    for k, single in enumerate(weights):
+        np.testing.assert_allclose(whole[k], qqt(times, *single), atol=1e-14)
+        np.testing.assert_allclose(whole[k, 2], qqt(times[2], *single), atol=1e-14)
+    np.testing.assert_allclose(network_function(times, W1, W2, sigma), whole[:, :, 3:, :3], atol=0)
+
+
+def test_kernel_and_similarities_are_those_of_the_network():
+    rng = np.random.default_rng(7)
+    W1, W2, sigma = start(7, 2, 3, 4, 0.5)
+    X, Y = whitened_data(rng, 3, 4, 5)
+    np.testing.assert_allclose(rsm_input(0.0, W1, W2, sigma, X), (W1 @ X).T @ W1 @ X, atol=1e-13)
+    code = np.linalg.pinv(W2) @ Y
+    np.testing.assert_allclose(rsm_output(0.0, W1, W2, sigma, Y), code.T @ code, atol=1e-13)
+    outputs = torch.func.jacrev(lambda a, b: (b @ a @ torch.tensor(X)).reshape(-1), argnums=(0, 1))
+    J = np.hstack([x.reshape(20, -1).numpy() for x in outputs(torch.tensor(W1), torch.tensor(W2))])
+    np.testing.assert_allclose(ntk(0.0, W1, W2, sigma, X), J @ J.T, atol=1e-13)
+    times = np.array([0.0, 1.0])
+    state, K = qqt(times, W1, W2, sigma), ntk(times, W1, W2, sigma, X)
+    assert K.shape == (2, 20, 20)
+    expected = np.kron(np.eye(4), X.T @ state[1, :3, :3] @ X) + np.kron(state[1, 3:, 3:], X.T @ X)
+    np.testing.assert_allclose(K[1], expected, atol=1e-12)
+    np.testing.assert_allclose(rsm_input(times, W1, W2, sigma, X)[1], X.T @ state[1, :3, :3] @ X, atol=1e-12)
+
+
+def test_after_learning_the_output_similarity_is_that_of_what_is_learned():
+    W1, W2, sigma = start(8, 5, 3, 3, 0.0)
+    u, s, _ = np.linalg.svd(sigma)
+    Y = sigma @ whitened_data(np.random.default_rng(0), 3, 3, 6)[0]
+    expected = Y.T @ (u / s) @ u.T @ Y
+    np.testing.assert_allclose(rsm_output(1e4, W1, W2, sigma, Y), expected, atol=1e-12)
+
+
+def test_tensors_agree_with_arrays_in_both_precisions_and_are_differentiable():
+    W1, W2, sigma = start(9, 2, 3, 3, 0.4)
+    given = [torch.tensor(x, requires_grad=True) for x in (W1, W2, sigma)]
+    t = torch.tensor([0.2, 3.0], dtype=torch.float64)
+    found = qqt(t, *given)
+    np.testing.assert_allclose(found.detach(), qqt(t.numpy(), W1, W2, sigma), atol=1e-13)
+    step = 1e-6 * np.random.default_rng(0).normal(size=sigma.shape)
+    found[..., 3:, :3].sum().backward()
+    low, high = (qqt(t.numpy(), W1, W2, sigma + sign * step)[..., 3:, :3].sum() for sign in (-1, 1))
+    assert (given[2].grad.numpy() * step).sum() == pytest.approx((high - low) / 2, rel=1e-6)
+    single = qqt(torch.tensor([0.2, 3.0]), *(torch.tensor(x, dtype=torch.float32) for x in (W1, W2, sigma)))
+    assert single.dtype == torch.float32
+    np.testing.assert_allclose(single, found.detach(), atol=2e-5)
+    mapped = torch.func.vmap(lambda w: network_function(1.0, W1, W2, w))(torch.tensor(sigma)[None])
+    np.testing.assert_allclose(mapped[0], network_function(1.0, W1, W2, sigma), atol=1e-13)
+
+
+ONE = [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: qqt(1.0, np.diag([1.0, 2.0]), np.eye(2), np.eye(2)), r"W2\^T W2 - W1 W1\^T = lambda I"),
+        (lambda: qqt(1.0, np.diag([1.0, 2.0]), np.eye(2), np.eye(2)), r"the imbalance is 1.5"),
+        (lambda: qqt(-1.0, ONE, ONE, ONE), "t must be finite and non-negative"),
+        (lambda: qqt(1.0, ONE, ONE, ONE, tau=-1), "tau must be positive"),
+        (lambda: qqt(1.0, ONE, ONE, [[1.0, 2.0]]), r"sigma_yx must be \(1, 1\), outputs by inputs"),
+        (lambda: qqt(1.0, ONE, ONE, [[np.inf]]), "sigma_yx must be finite"),
+        (lambda: qqt(1.0, ONE, [ONE, [[-1.0]]], ONE), "off the separatrix .* it is not at index 1"),
+        (lambda: ntk(1.0, ONE, ONE, ONE, X=[[2.0, 1.0]]), "X must be whitened"),
+        (lambda: rsm_input(1.0, ONE, ONE, ONE, X=np.eye(2)), "X must have 1 rows"),
+        (lambda: rsm_output(1.0, ONE, ONE, ONE, Y=np.eye(2)), "Y must have 1 rows"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

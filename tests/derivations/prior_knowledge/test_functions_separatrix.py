@@ -1,0 +1,161 @@
+"""Starts that never learn their task: how they are found, where the flow ends, and when noise leads away."""
+
+import numpy as np
+import pytest
+import torch
+
+from derivations.prior_knowledge.functions import (
+    learnable,
+    network_function,
+    qqt,
+    reversal,
+    separatrix_distance,
+)
+from tests.derivations.prior_knowledge.test_functions_flow import start
+from tests.derivations.prior_knowledge.test_functions_tasks import balanced
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3, -0.3])
+@pytest.mark.parametrize("shape", [(3, 3, 3), (2, 4, 3), (2, 2, 4)])
+def test_the_distance_is_the_smallest_change_after_which_the_overlaps_are_dependent(shape, offset):
+    W1, W2, sigma = start(11, *shape, offset)
+    distance = float(separatrix_distance(W1, W2, sigma))
+    F = np.block([[-offset / 2 * np.eye(shape[1]), sigma.T], [sigma, offset / 2 * np.eye(shape[2])]])
+    rates, axes = np.linalg.eigh(F)
+    modes = min(shape)
+    growing = axes[:, np.argsort(-rates)[:modes]]
+    values = np.linalg.svd(np.hstack([W1, W2.T]) @ growing)[1]
+    assert distance == pytest.approx(values[modes - 1], rel=1e-12)
+
+
+def test_square_zero_balanced_starts_never_learn_a_task_of_the_other_sign_of_the_determinant():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        W1, W2 = balanced(rng, 3, 3, 3, 0.0)
+        sigma = rng.normal(size=(3, 3))
+        opposite = np.linalg.det(W2 @ W1 @ sigma) < 0
+        assert (separatrix_distance(W1, W2, sigma) < 1e-14) == opposite
+        assert bool(learnable(W1, W2, sigma).learnable) != opposite
+
+
+def test_with_as_many_neurons_as_outputs_a_positive_balance_is_never_on_the_separatrix():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        W1, W2 = balanced(rng, 3, 4, 3, 0.05)
+        assert separatrix_distance(W1, W2, -W2 @ W1 + 0.1 * rng.normal(size=(3, 4))) > 1e-3
+
+
+def test_reversal_is_the_case_in_which_all_overlaps_vanish():
+    rng = np.random.default_rng(3)
+    W1, W2 = balanced(rng, 4, 3, 5, 0.0)
+    sigma, times = -W2 @ W1, np.array([0.0, 0.3, 2.0, 100.0, 1e6])
+    assert separatrix_distance(W1, W2, sigma) < 1e-14
+    with pytest.raises(ValueError, match="off the separatrix"):
+        qqt(times, W1, W2, sigma)
+    np.testing.assert_allclose(
+        qqt(times, W1, W2, sigma, on_separatrix=True), reversal(times, W1, W2), atol=2e-14
+    )
+    found = learnable(W1, W2, sigma)
+    assert not found.learnable and found.rank == 0
+    assert found.excess_loss == pytest.approx((sigma**2).sum() / 2, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_on_a_separatrix_rounding_errors_never_grow(seed):
+    rng = np.random.default_rng(seed)
+    W1, W2 = balanced(rng, 3, 3, 3, 0.0)
+    sigma = rng.normal(size=(3, 3))
+    sigma[0] *= -np.sign(np.linalg.det(W2 @ W1 @ sigma))
+    s = np.linalg.svd(sigma)[1]
+    found = learnable(W1, W2, sigma)
+    assert not found.learnable and found.rank == 2
+    late = network_function([1e3 / s[2], 1e8], W1, W2, sigma, on_separatrix=True)
+    np.testing.assert_allclose(late, np.stack([found.limit] * 2), atol=1e-11)
+
+
+@pytest.mark.parametrize("missed", [0, 1, 2])
+def test_one_reversed_mode_is_the_one_that_is_missed(missed):
+    rng = np.random.default_rng(4)
+    W1, W2 = balanced(rng, 3, 3, 4, 0.0)
+    u, _, v = np.linalg.svd(W2 @ W1, full_matrices=False)
+    signs, strong = np.where(np.arange(3) == missed, -1, 1), np.array([3.0, 2.0, 0.5])
+    sigma, kept = (u * signs * strong) @ v, (u * (signs > 0) * strong) @ v
+    found = learnable(W1, W2, sigma)
+    assert not found.learnable and found.rank == 2
+    np.testing.assert_allclose(found.limit, kept, atol=1e-14)
+    assert found.excess_loss == pytest.approx(strong[missed] ** 2 / 2, rel=1e-13)
+    late = network_function([200.0, 1e5], W1, W2, sigma, on_separatrix=True)
+    np.testing.assert_allclose(late, np.stack([kept] * 2), atol=1e-13)
+
+
+def test_a_bottleneck_that_holds_the_weaker_mode_keeps_it():
+    W1, W2, sigma = np.array([[0.0, 1.0]]), np.array([[0.0], [1.0]]), np.diag([2.0, 1.0])
+    found = learnable(W1, W2, sigma)
+    assert not found.learnable and found.rank == 1
+    np.testing.assert_allclose(found.limit, np.diag([0.0, 1.0]), atol=1e-15)
+    assert found.excess_loss == 1.5
+    assert found.escape_time == pytest.approx(np.log(2 / (np.sqrt(2) * 2.0**-52)), rel=1e-12)
+    better = learnable(np.array([[1e-9, 1.0]]), np.array([[1e-9], [1.0]]), sigma)
+    np.testing.assert_allclose(better.limit, np.diag([2.0, 0.0]), atol=1e-15)
+
+
+def test_equal_singular_values_share_the_hidden_neurons_that_there_are():
+    W = np.array([[0.6, 0.8]])
+    found = learnable(W, W.T, np.eye(2))
+    assert found.learnable and found.rank == 1 and found.escape_time == 0
+    np.testing.assert_allclose(found.limit, W.T @ W, atol=1e-15)
+    np.testing.assert_allclose(network_function(1e3, W, W.T, np.eye(2)), W.T @ W, atol=1e-14)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("strong", [(1.0, 0.7), (3.0, 0.3)])
+def test_the_escape_time_is_when_a_perturbed_start_has_lost_half_of_the_excess(noise, strong):
+    sigma = -np.diag(strong)
+    W1 = np.diag([1.1, 0.8])
+    found = learnable(W1, W1, sigma, noise=noise)
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]]) @ np.linalg.inv(W1)
+    turn *= noise * np.sqrt(2) * np.sqrt(2 * (W1**2).sum()) / np.linalg.norm(turn[:, 0])
+    first, second = W1 + turn / 2, W1 - turn.T / 2
+    gap = second.T @ second - first @ first.T
+    assert np.abs(gap).max() < 1e-15
+    times = np.linspace(0, 2 * float(found.escape_time), 4001)
+    late = network_function(times, first, second, sigma, check=False)
+    lost = ((late - sigma) ** 2).sum((-2, -1)) / 2
+    gone = times[np.argmax(lost < found.excess_loss - strong[0] ** 2 / 4)]
+    assert abs(gone - float(found.escape_time)) * strong[0] < 0.5
+
+
+def test_weights_of_zero_stay_there():
+    zero, sigma = np.zeros((2, 2)), np.diag([2.0, 1.0])
+    found = learnable(zero, zero, sigma)
+    assert not found.learnable and found.escape_time == np.inf and found.rank == 0
+    assert separatrix_distance(zero, zero, sigma) == 0
+    assert np.abs(qqt(1e3, zero, zero, sigma, on_separatrix=True)).max() == 0
+    assert separatrix_distance(np.eye(2), np.eye(2), zero) == np.inf
+
+
+def test_batches_and_tensors_give_the_same_answers():
+    weights = [start(seed, 3, 3, 3, 0.0) for seed in range(2)]
+    W1, W2, sigma = (np.stack(x) for x in zip(*weights, strict=True))
+    sigma[1, 0] *= -1
+    found = learnable(torch.tensor(W1), torch.tensor(W2), torch.tensor(sigma), tau=2)
+    assert found.learnable.tolist() == [True, False] and found.rank.tolist() == [3, 2]
+    alone = learnable(W1[1], W2[1], sigma[1])
+    assert float(found.escape_time[1]) == pytest.approx(2 * float(alone.escape_time), rel=0.01)
+    np.testing.assert_allclose(found.limit[1], alone.limit, atol=1e-13)
+    distance = separatrix_distance(torch.tensor(W1), torch.tensor(W2), torch.tensor(sigma))
+    np.testing.assert_allclose(distance, separatrix_distance(W1, W2, sigma), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: separatrix_distance(np.diag([1.0, 2.0]), np.eye(2), np.eye(2)), "the imbalance is 1.5"),
+        (lambda: learnable([[1.0]], [[1.0]], [[1.0]], noise=0.0), "noise must be positive"),
+        (lambda: learnable([[1.0]], [[1.0]], [[1.0]], tau=0.0), "tau must be positive"),
+        (lambda: learnable([[1.0]], [[1.0]], [[np.nan]]), "sigma_yx must be finite"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
