@@ -11,8 +11,8 @@ J, B = I + J has these modes for its kernel.
 
 An overlap q₊² with a reversed mode grows at the rate 2s/τ at most, so that half of the mode takes at least
 τ/(2s) ln(s/q₊²): slowing without bound as q₊ → 0. Gradient descent with steps of any size keeps to the stable
-manifold just as the flow does. What leaves it is a perturbation, by rounding or noise, and symmetric rounding may not
-supply one (braun2022, Sec. 6).
+manifold just as the flow does. What leaves it is a perturbation, by rounding or noise, and rounding that treats both
+layers alike need not supply one (braun2022, Sec. 6).
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def escape_needs_a_perturbation():
     """A step of gradient descent multiplies w₁ + w₂, the distance to the separatrix: it leaves zero at zero.
 
     In reversal learning w₁w₂ < 0, and the factor 1 + (s - w₁w₂)/τ is above 1: any perturbation of the sum grows, but
-    none is made. Rounding, symmetric in the sign, makes none either for one input and one output.
+    none is made. Rounding makes none either where it treats both layers alike, as it is symmetric in the sign.
     """
     apart = Domain((w1, w2, s, tau))
     reversed_signs = Domain((w1, w2, s, tau), cells=(Cell("w₁w₂ < 0", {w1: 1, w2: -1, s: 1, tau: 1}),))

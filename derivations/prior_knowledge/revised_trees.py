@@ -8,7 +8,7 @@ never learns the revision of a task of full rank.
 A swap of siblings maps the tree on itself: Π commutes with ΣᵀΣ. Then Σ = ΣP₊ + ΣP₋, with P± = (I ± Π)/2, splits the
 modes of the task, and ΣΠ = ΣP₊ - ΣP₋ reverses those of the second part and no others. It is reversal learning of these
 modes. A permutation that is no swap need not have the eigenvalue -1: those with a cycle of even length have it, and
-a cycle of three items is learned (braun2022, Sec. 6).
+a cycle of three items has not (braun2022, Sec. 6).
 """
 
 from __future__ import annotations
@@ -97,3 +97,17 @@ def swap_is_reversal():
             MatrixConservation(E @ Y, {E: -E @ S / tau, Y: S @ Y / tau}, SHAPES),
         ),
     )
+
+
+Pt = matrix("Pt", i, i, r"\Pi")
+
+
+@result(ledger=(), uses=("prior_knowledge.swap_is_reversal",))
+def relabelings_like_reversal():
+    """A permutation of the items of a learned task of full rank makes B singular if and only if -1 is its eigenvalue.
+
+    B is I + Π up to a change of basis. The eigenvalues of a cycle of length L are the L-th roots of one, so that
+    these are the permutations with a cycle of even length.
+    """
+    overlap = (Pt @ V).T @ V + one
+    return MatrixIdentity(overlap, V.T @ (one + Pt).T @ V, SHAPES, Rules(orthogonal(V)), name="B")
