@@ -101,14 +101,25 @@ def _order(x: Term, y: Term, tower: Tower) -> int:
 
 
 def _dominant(terms: list[Term], tower: Tower) -> Term | None:
-    """The term that grows faster than every other, None of an empty sum; the others need not be comparable."""
-    obstacle: Undecided | None = None
-    for term in terms:
-        try:
-            if all(other is term or _order(term, other, tower) > 0 for other in terms):
-                return term
-        except Undecided as unknown:
-            obstacle = unknown
-    if obstacle is not None:
-        raise obstacle
-    return None
+    """The term that grows fastest, None of an empty sum. Terms that grow slower than another need not be comparable."""
+    best: Term | None = None
+    try:
+        for term in terms:
+            if best is None or _order(term, best, tower) > 0:
+                best = term
+    except Undecided:
+        leading = [term for term in terms if not any(_slower(term, other, tower) for other in terms)]
+        if len(leading) != 1:
+            raise
+        (best,) = leading
+    return best
+
+
+def _slower(x: Term, y: Term, tower: Tower) -> bool:
+    """Whether x is known to grow slower than y."""
+    if x is y:
+        return False
+    try:
+        return _order(x, y, tower) < 0
+    except Undecided:
+        return False
