@@ -150,7 +150,18 @@ def peak_facts(time):
     )
 
 
-@result(ledger=("braun2022.peak-time",), domain=below, uses=("prior_knowledge.explicit_solution",))
+@result(
+    ledger=("braun2022.peak-time",),
+    domain=below,
+    uses=("prior_knowledge.explicit_solution",),
+    arguments=("a1", "a2", "b", "s", "tau"),
+    requires=(
+        ("positive", s > 0, "s"),
+        ("positive", tau > 0, "tau"),
+        ("below √(a1 a2) in absolute value", determinant > 0, "b"),
+        ("above a1 + a2: there is no peak otherwise", s > total, "s"),
+    ),
+)
 def time_of_peak():
     """The coupling is largest at t = τ/(4s) ln(1 + s(s - a₁ - a₂)/Δ) if a₁ + a₂ < s, and at the start otherwise."""
     return Existence.of(

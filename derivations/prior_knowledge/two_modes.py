@@ -100,7 +100,23 @@ def two_by_two():
     )
 
 
-@result(ledger=("braun2022.explicit-2x2",), domain=semidefinite, uses=("prior_knowledge.connections",))
+POSITIVE_TASK = (("positive", s1 > 0, "s1"), ("positive", s2 > 0, "s2"), ("positive", tau > 0, "tau"))
+LATER = ("not negative", t >= 0, "t")
+
+
+@result(
+    ledger=("braun2022.explicit-2x2",),
+    domain=semidefinite,
+    uses=("prior_knowledge.connections",),
+    arguments=("t", "a1", "a2", "b", "s1", "s2", "tau"),
+    requires=(
+        *POSITIVE_TASK,
+        LATER,
+        ("not negative", a1 >= 0, "a1"),
+        ("not negative", a2 >= 0, "a2"),
+        ("at most √(a1 a2) in absolute value", determinant >= 0, "b"),
+    ),
+)
 def explicit_solution():
     """The connections a₁(t), a₂(t) and the coupling b(t) of two modes, for every positive semidefinite start."""
     return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t)
