@@ -22,6 +22,7 @@ _FUNCTIONS: tuple[str, ...] = (
     "rsm_output",
     "separatrix_distance",
     "shallow",
+    "weights",
 )
 
 

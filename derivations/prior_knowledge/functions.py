@@ -3,6 +3,7 @@
 from derivations.prior_knowledge.decoupling_functions import ata, ata_2x2, offdiagonal_peak
 from derivations.prior_knowledge.flow_functions import network_function, ntk, qqt, rsm_input, rsm_output
 from derivations.prior_knowledge.limit_functions import Learnable, learnable
+from derivations.prior_knowledge.rotation_functions import weights
 from derivations.prior_knowledge.separatrix_functions import separatrix_distance
 from derivations.prior_knowledge.task_functions import forgetting, reversal, shallow
 
@@ -21,4 +22,5 @@ __all__ = [
     "rsm_output",
     "separatrix_distance",
     "shallow",
+    "weights",
 ]

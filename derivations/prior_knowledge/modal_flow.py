@@ -27,13 +27,14 @@ _WHOLE, _FRONT = 30, 1e4
 
 
 class Frame(NamedTuple):
-    """Eigenvectors of F as columns (..., N, N), rates (..., N), the rows R (..., r, N), and the growing part g (..., r)
-    of the rate of every row's pivot."""
+    """Eigenvectors of F as columns (..., N, N), rates (..., N), the rows R (..., r, N), the growing part g (..., r) of
+    the rate of every row's pivot, and P (..., N_h, r)."""
 
     vectors: Array
     rates: Array
     rows: Array
     lead: Array
+    basis: Array
 
 
 def _eigenvectors(read: Collected) -> tuple[Array, Array]:
@@ -73,13 +74,15 @@ def frame_of(read: Collected, dependent: bool) -> Frame:
     overlaps = W1 @ vectors[..., :inputs, :] + W2t @ vectors[..., inputs:, :]
     growing = arrays.where(xp, rates > 0, rates, 0.0)
     if not dependent:
-        rows = xp.triu(xp.linalg.qr(overlaps)[1])
-        return Frame(vectors, rates, rows, growing[..., : rows.shape[-2]])
-    return Frame(vectors, rates, _echelon(read, overlaps), growing + 0 * overlaps[..., 0, :])
+        basis, rows = xp.linalg.qr(overlaps)
+        return Frame(vectors, rates, xp.triu(rows), growing[..., : rows.shape[-2]], basis)
+    basis = _echelon(read, overlaps)
+    rows = xp.triu(transpose(basis) @ overlaps)
+    return Frame(vectors, rates, rows, growing + 0 * overlaps[..., 0, :], basis)
 
 
 def _echelon(read: Collected, overlaps: Array) -> Array:
-    """R with a row for every mode, zero where the overlap lies in the span of those before to rounding."""
+    """P with a column for every mode, zero where the overlap lies in the span of those before to rounding."""
     xp, n = read.xp, overlaps.shape[-1]
     small = _ROUNDING[str(read.dtype).rpartition(".")[2]] * xp.sqrt(arrays.detach(weight_size(read)))
     basis, before = [], 0
@@ -93,7 +96,7 @@ def _echelon(read: Collected, overlaps: Array) -> Array:
         direction = arrays.divide(xp, direction, arrays.norm(xp, direction)[..., None])
         basis.append(direction * (rank > before)[..., None])
         before = rank
-    return xp.triu(xp.stack(basis, -2) @ overlaps)
+    return xp.stack(basis, -1)
 
 
 def well_conditioned(xp: Any, frame: Frame) -> Array:
@@ -108,6 +111,13 @@ def well_conditioned(xp: Any, frame: Frame) -> Array:
 
 def evaluate(xp: Any, times: Array, frame: Frame) -> Array:
     """Z^T Z (..., T, N, N)."""
+    Q = lift(xp, times, frame) @ transpose(frame.vectors)[..., None, :, :]
+    return transpose(Q) @ Q
+
+
+def lift(xp: Any, times: Array, frame: Frame) -> Array:
+    """Y = L^-1 X e^(min(r, 0) t) (..., T, r, N), with the lower triangular L L^T = e^(-2 g t) + X k X^T: a Z of the
+    exact flow up to a rotation of hidden space, in the basis of the modes. At t = 0 it is R."""
     rates, t = frame.rates[..., None, :], times[:, None]
     growing = arrays.where(xp, rates > 0, rates, 0.0)
     lead = frame.lead[..., None, :]
@@ -121,6 +131,4 @@ def evaluate(xp: Any, times: Array, frame: Frame) -> Array:
         ..., None, :
     ]
     fall = xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)
-    half = linalg.solve(xp, linalg.cholesky(xp, H), X) * fall[..., None, :]
-    Q = half @ transpose(frame.vectors)[..., None, :, :]
-    return transpose(Q) @ Q
+    return linalg.solve(xp, linalg.cholesky(xp, H), X) * fall[..., None, :]
