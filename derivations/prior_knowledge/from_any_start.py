@@ -240,7 +240,7 @@ def _semi_orthogonal(generator, sizes):
 Q, Z = matrix("Q", n, h), matrix("Z", n, m)
 kr = matrix("kr", m, m, r"[\cdot]^{-1/2}", symmetric=True)
 kR = matrix("kR", m, m, r"[\cdot]^{1/2}", symmetric=True)
-left_inverse, rotation = matrix("L", m, n, r"Z^+"), matrix("O", m, h)
+left_inverse, rotation = matrix("L", m, n, r"Z^{+}"), matrix("O", m, h)
 SEMI = Rules(
     Declaration(
         "QQᵀ = Z[·]⁻¹Zᵀ",

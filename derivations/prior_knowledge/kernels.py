@@ -40,7 +40,7 @@ from symdyn.statement import Existence, Identity
 
 hidden = W1 @ X
 n = Index("n", P)
-W2_plus = matrix("W2p", h, o, "W_2^+")
+W2_plus = matrix("W2p", h, o, "W_2^{+}")
 
 
 def _pseudoinverse(generator, sizes):

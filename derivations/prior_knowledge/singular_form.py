@@ -242,7 +242,7 @@ def balanced_blocks():
     sizes = ({i: 2, h: 3, o: 2}, {i: 3, h: 1, o: 2}, {i: 1, h: 2, o: 3})
     rules = Rules(balanced(W1, W2))
     return Existence(
-        r"$W_1^\top W_1=VSV^\top$ and $W_2W_2^\top=USU^\top$ for $W_2W_1=USV^\top$",
+        r"$W_1^\top W_1=V S V^\top$ and $W_2W_2^\top=U S U^\top$ for $W_2W_1=U S V^\top$",
         (
             MatrixIdentity(
                 W1.T @ W1 @ W1.T @ W1, product.T @ product, sizes, rules, name=r"(W_1^\top W_1)^2"
