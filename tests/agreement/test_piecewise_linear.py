@@ -175,7 +175,7 @@ def test_a_kernel_of_other_weights_is_told_apart(runs):
 
 
 def test_scaled_starts_agree_with_the_theory():
-    """The start of the studies is the one that the theory gives."""
+    """The start of the studies is the one that the theory gives, to the digits of float32."""
     from derivations.piecewise_linear import scale_init
     from numerics.teacher_student import draw_task, students
 
@@ -183,8 +183,8 @@ def test_scaled_starts_agree_with_the_theory():
     tau, delta = np.array([0.1, 0.5, 2.0]), np.array([-1.0, 0.3, 1.0])
     W, a = scale_init(task.W.numpy(), task.a.numpy(), tau, delta, check=False)
     found_a, found_W = students(task, tau, delta)
-    np.testing.assert_allclose(found_a, a, rtol=1e-12)
-    np.testing.assert_allclose(found_W, W, rtol=1e-12)
+    np.testing.assert_allclose(found_a, a, rtol=3e-7)
+    np.testing.assert_allclose(found_W, W, rtol=3e-7)
 
 
 def test_the_closed_kernel_is_that_of_the_theory():
