@@ -201,6 +201,34 @@ def riccati_facts():
     )
 
 
+growing = matrix("A", m, m, symmetric=True)
+apart, ratio = matrix("X", m, m, symmetric=True), matrix("D", m, m)
+MODES = ({m: 1}, {m: 2})
+
+
+def _decaying(generator, sizes):
+    """The diagonal matrices alone."""
+    drawn = [sp.diag(*(abs(random_rational(generator)) for _ in range(sizes[m]))) for _ in range(2)]
+    return {decay.letter: drawn[0], s_task.letter: drawn[1], s_inv.letter: drawn[1].inv()}
+
+
+DECAYING = Rules(
+    Declaration(
+        "E and S̃ are diagonal",
+        (
+            rule(s_task @ s_inv, one),
+            rule(s_inv @ s_task, one),
+            rule(decay @ s_task, s_task @ decay),
+            rule(decay @ s_inv, s_inv @ decay),
+            rule(decay @ decay.T, decay.T @ decay),
+        ),
+        (decay.letter, s_task.letter, s_inv.letter),
+        _decaying,
+    )
+)
+"""With A for 4B⁻¹(S⁻¹ + (t/τ)(…))B⁻ᵀ, which moves by τȦ = 4X, X for B⁻¹(…)B⁻ᵀ, and D for CᵀB⁻ᵀ."""
+
+
 @result(
     ledger=("braun2022.theorem-3-1",),
     uses=(
@@ -213,12 +241,30 @@ def exact_solution():
     """The exact solution in singular vectors, for all N_i, N_o and N_h.
 
     It needs that W₂(0)W₁(0) and Σ^yx have the same rank m, and that B, m × m, is invertible. The terms of K beyond the
-    first are products GᵀDG with (1 - e^{-2st})/s or t on the diagonal of D, so that K is positive definite.
+    first are Gram matrices with weights (1 - e^{-2st})/s or t, so that K is positive definite.
+    In the equation of K, A stands for 4B⁻¹(S⁻¹ + (t/τ)(…))B⁻ᵀ, X for B⁻¹(…)B⁻ᵀ and D for CᵀB⁻ᵀ.
     """
+    gram = 2 * one + 2 * turned.T @ turned + 4 * left @ beyond @ right
+    short = decay.T @ growing @ decay + (one - squared) @ s_inv
+    short = short - decay.T @ ratio.T @ (squared - one) @ s_inv @ ratio @ decay
+    turned_short = decay.T @ ratio @ decay
+    velocity = (
+        2 * one
+        + 2 * turned_short.T @ turned_short
+        + 4 * decay.T @ apart @ decay
+        - s_task @ short
+        - short @ s_task
+    )
+    lemma, _, at_start = riccati_facts()
     return Existence(
         r"eqs. 11 and 12: $QQ^\top=ZK^{-1}Z^\top$",
         (
-            *riccati_facts(),
+            lemma,
+            MatrixIdentity(Z_in.T @ Z_in + Z_out.T @ Z_out, gram, ONE_MODE, BASIS, name=r"Z^\top Z"),
+            MatrixDynamics(
+                short, velocity / tau, {**moving, growing: 4 * apart / tau}, MODES, DECAYING, name="K"
+            ),
+            at_start,
             Inequality((1 - sp.exp(-2 * s * t)) / s, ">", on=grown),
         ),
     )
