@@ -48,12 +48,25 @@ r2 = words.scalar("r2", "r_2", "the coordinate 1/e₂² - 1")
 start = words.vector("start", "v", "right singular vector of the start, for one output")
 task = words.vector("task", r"\tilde v", "right singular vector of the task, for one output")
 
-plus = words.scalar("plus", "q_+^2", "square of the start along a mode of F that grows, for one hidden neuron")
+plus = words.scalar(
+    "plus", "q_+^2", "square of the start along a mode of F that grows, for one hidden neuron"
+)
 minus = words.scalar("minus", "q_-^2", "square of the start along the mode of F that decays")
 rest = words.scalar("rest", "q_0^2", "square of the start along the kernel of F")
 plus_t = words.scalar("plus_t", "q_+^2(t)", "square along the growing mode at time t")
 minus_t = words.scalar("minus_t", "q_-^2(t)", "square along the decaying mode at time t")
 rest_t = words.scalar("rest_t", "q_0^2(t)", "square along the kernel at time t")
-reversed_t = words.scalar("reversed_t", "v(t)", "strength of a reversed mode, -1 times the network function along it")
+reversed_t = words.scalar(
+    "reversed_t", "v(t)", "strength of a reversed mode, -1 times the network function along it"
+)
 w1 = words.scalar("w1", "w_1", "input weight of a network with one input, one hidden neuron and one output")
 w2 = words.scalar("w2", "w_2", "output weight of this network")
+
+x0, x1, x2, x3 = (
+    words.scalar(f"x{k}", f"x_{k}", f"strength of the features shared below a node of level {k} of a tree")
+    for k in range(4)
+)
+sigma0, sigma1, sigma2, sigma3 = (
+    words.scalar(f"sigma{k}", rf"\sigma_{k}", f"singular value of a tree task for contrasts of level {k}")
+    for k in range(4)
+)
