@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from derivations.prior_knowledge.modal_flow import evaluate, frame_of, well_conditioned
+import numpy as np
+
+from derivations.prior_knowledge.modal_flow import Frame, evaluate, frame_of, settled, well_conditioned
 from derivations.prior_knowledge.separatrix_functions import distance_of, overlaps_of, rounding_of
 from derivations.prior_knowledge.start_checks import read_start, read_times
 from derivations.wide_linear.linear_flow import isotropic_flow
@@ -20,7 +22,7 @@ from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_BLOCK = 300_000
+_BLOCK = 1_000_000
 
 
 def qqt(
@@ -261,7 +263,7 @@ def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:
         simple = simple & False
     shape = tuple(stuck.shape)
     if bool(simple.all()):
-        return _in_blocks(read, times, lambda t: evaluate(xp, t, frames))
+        return _until_settled(read, times, frames)
     whole = {name: xp.broadcast_to(read[name], (*shape, *read[name].shape[-2:])) for name in names}
     parts = []
     for mask in (stuck, simple, ~(stuck | simple)):
@@ -290,14 +292,36 @@ def _by_rows(read: Collected, times: Array) -> Array:
     return xp.concatenate((upper, xp.concatenate((transpose(flow.beta), flow.gram_a), -1)), -2)
 
 
-def _in_blocks(read: Collected, times: Array, solution: Callable[[Array], Array]) -> Array:
-    """The solution in blocks of times, so that what is between stays in the cache."""
-    xp, size = read.xp, (read["W1"].shape[-1] + read["W2"].shape[-2]) ** 2
+def _until_settled(read: Collected, times: Array, frame: Frame) -> Array:
+    """In one basis for all times. All times at which nothing moves any more share one evaluation."""
+    xp, steps = read.xp, _blocks(read, times)
+    late = times >= settled(xp, frame)
+    if bool(late.any()):
+        early, last = times[~late], evaluate(xp, times[late][-1:], frame)
+        steps = _blocks(read, early)
+    else:
+        early, last = times, evaluate(xp, times[:1], frame)
+    size = (*last.shape[:-3], len(times), *last.shape[-2:])
+    found = np.empty(size, last.dtype) if xp is np else last.new_empty(size)
+    found[..., late, :, :] = last
+    place = np.flatnonzero(~late) if xp is np else xp.nonzero(~late)[:, 0]
+    for step in steps:
+        found[..., place[step], :, :] = evaluate(xp, early[step], frame)
+    return found
+
+
+def _blocks(read: Collected, times: Array) -> list[slice]:
+    """Slices of the times, so that what is between stays in the cache."""
+    size = (read["W1"].shape[-1] + read["W2"].shape[-2]) ** 2
     for length in arrays.broadcast_shape(**{n: read[n].shape[:-2] for n in ("W1", "W2", "sigma_yx")}):
         size *= length
     step = max(1, _BLOCK // size)
-    blocks = [solution(times[i : i + step]) for i in range(0, max(len(times), 1), step)]
-    return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, -3)
+    return [slice(i, i + step) for i in range(0, len(times), step)]
+
+
+def _in_blocks(read: Collected, times: Array, solution: Callable[[Array], Array]) -> Array:
+    blocks = [solution(times[step]) for step in _blocks(read, times) or [slice(0, 0)]]
+    return blocks[0] if len(blocks) == 1 else read.xp.concatenate(blocks, -3)
 
 
 _OFF = (

@@ -109,6 +109,20 @@ def well_conditioned(xp: Any, frame: Frame) -> Array:
     return good & (front[..., -1] * _FRONT >= front[..., 0]) & (size[..., 0] > 0).all(-1)
 
 
+def settled(xp: Any, frame: Frame) -> float:
+    """A time after which no exponential of any start of the batch is felt in float64; infinite with a rate of zero."""
+    rates, lead, rows = (arrays.detach(x) for x in (xp.abs(frame.rates), frame.lead, frame.rows))
+    growing = arrays.detach(arrays.where(xp, frame.rates > 0, frame.rates, 0.0))
+    gaps = lead[..., :, None] - growing[..., None, :]
+    slowest = min(float(rates.min()), float(arrays.where(xp, gaps > 0, gaps, np.inf).min()))
+    pivots = xp.abs((rows[..., : rows.shape[-2]] * linalg.identity_like(xp, rows, rows.shape[-2])).sum(-1))
+    least = min(1.0, float(arrays.where(xp, lead > 0, pivots, np.inf).min()))
+    if slowest == 0 or least == 0:
+        return np.inf
+    largest = max(1.0, float(xp.abs(rows).max())) * max(1.0, float(rates.max()))
+    return (45 + 4 * np.log(largest / least)) / slowest
+
+
 def evaluate(xp: Any, times: Array, frame: Frame) -> Array:
     """Z^T Z (..., T, N, N)."""
     Q = lift(xp, times, frame) @ transpose(frame.vectors)[..., None, :, :]

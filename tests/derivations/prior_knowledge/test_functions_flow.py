@@ -141,6 +141,17 @@ def test_the_last_state_is_that_of_the_limit_for_times_of_any_length():
         np.testing.assert_allclose(late, np.stack([found.limit] * 2), atol=1e-12 * s[0])
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_many_times_at_once_are_those_of_single_calls_also_where_nothing_moves_any_more(case):
+    W1, W2, sigma = start(2 + sum(case[:3]), *case)
+    times = np.concatenate([[1e5], np.geomspace(0.1, 1e4, 60), [0.0]])
+    single = np.stack([qqt(t, W1, W2, sigma) for t in times])
+    np.testing.assert_allclose(qqt(times, W1, W2, sigma), single, atol=1e-14 * np.abs(single).max())
+    tensor = qqt(torch.tensor(times), *map(torch.tensor, (W1, W2, sigma)))
+    np.testing.assert_allclose(tensor, single, atol=1e-13 * np.abs(single).max())
+    assert qqt([], W1, W2, sigma).shape == (0, case[1] + case[2], case[1] + case[2])
+
+
 def test_it_starts_where_it_starts_and_is_a_semigroup():
     W1, W2, sigma = start(5, 2, 4, 3, 0.3)
     Q = np.vstack([W1.T, W2])
