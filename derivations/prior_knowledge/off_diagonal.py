@@ -167,9 +167,9 @@ def time_of_peak():
     return Existence.of(
         peak_time,
         peak_facts,
-        r"for $s_1=s_2=s$ and $a_1+a_2<s$, $|b(t)|$ grows until $t_{peak}$ and falls from then on; for"
+        r"for $s_1=s_2=s$ and $a_1+a_2<s$, $|b(t)|$ grows until $t_{\mathrm{peak}}$ and falls from then on; for"
         r" $a_1+a_2\ge s$ it falls all the time",
-        formula=r"t_{peak} = \frac{\tau}{4 s} \ln\left(1 + \frac{s (s - a_1 - a_2)}{a_1 a_2 - b^2}\right)",
+        formula=r"t_{\mathrm{peak}} = \frac{\tau}{4 s} \ln\left(1 + \frac{s (s - a_1 - a_2)}{a_1 a_2 - b^2}\right)",
     )
 
 
@@ -196,7 +196,7 @@ def half_learned_at_peak():
     The difference a₁(t) - a₂(t) never changes its sign.
     """
     return Existence(
-        r"$a_1(t_{peak})+a_2(t_{peak})=s$",
+        r"$a_1(t_{\mathrm{peak}})+a_2(t_{\mathrm{peak}})=s$",
         (
             sum_at,
             Identity(
@@ -243,7 +243,7 @@ def printed_half_learned():
 def peak_before_learned():
     """At the peak both connections are below s, since they are positive and sum to s: half is still to be learned."""
     return Existence(
-        r"$a_i(t_{peak})<s$, $a_1(t_{peak})+a_2(t_{peak})=s$",
+        r"$a_i(t_{\mathrm{peak}})<s$, $a_1(t_{\mathrm{peak}})+a_2(t_{\mathrm{peak}})=s$",
         (
             Inequality(alike(within_first, y), ">"),
             Inequality(alike(within_second, y), ">"),

@@ -21,6 +21,7 @@ UNICODE = {
     "ℝ": r"\mathbb R", "∑": r"\sum", "∫": r"\int", "⊗": r"\otimes", "⊕": r"\oplus", "⊆": r"\subseteq", "⪯": r"\preceq",
     "∀": r"\forall", "∃": r"\exists", "⋯": r"\cdots",
     "∘": r"\circ", "⊙": r"\odot", "≻": r"\succ", "⪰": r"\succeq", "∩": r"\cap", "∪": r"\cup", "ℓ": r"\ell",
+    "⟨": r"\langle", "⟩": r"\rangle", "…": r"\ldots",
 }  # fmt: skip
 
 _RAISED = {
@@ -33,6 +34,7 @@ _RAISED = {
     "⁴": "4",
     "⁵": "5",
     "ⁿ": "n",
+    "⁺": "+",
     "⁻": "-",
     "ᵀ": r"\top ",
     "⊤": r"\top ",
@@ -71,6 +73,10 @@ _PRECOMPOSED = {
     "ẏ": r"\dot y",
     "Ẇ": r"\dot W",
     "ŵ": r"\hat w",
+    "Ŷ": r"\hat Y",
+    "Ż": r"\dot Z",
+    "Ũ": r"\tilde U",
+    "Ṽ": r"\tilde V",
 }
 _LETTER = re.compile("[" + "".join(_PRECOMPOSED) + "]")
 
