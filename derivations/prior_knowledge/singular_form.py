@@ -348,7 +348,21 @@ one_output = Domain(
     (start, task),
     (Cell("s, t, τ > 0", {s: 1, t: 1, tau: 1}),),
     sampler=_unit_vectors,
-    words="N_o = 1, v and \\tilde v unit vectors, not opposite, u = \\tilde u = 1",
+    words="N_o = 1, v and ṽ unit vectors, not opposite, u = ũ = 1",
+)
+
+one_input = replace(
+    one_output,
+    cells=(
+        Cell(
+            "v = ṽ",
+            {s: 1, t: 1, tau: 1},
+            {inner(start, task): sp.S.One, norm2(start): sp.S.One},
+            "two unit vectors in one dimension that are not opposite are equal",
+        ),
+    ),
+    dimensions=(1,),
+    words="N_i = N_o = 1",
 )
 
 
@@ -358,7 +372,7 @@ one_output = Domain(
     domain=one_output,
     hypothesis="N_i = N_o; otherwise eq. 11 has the term 4(t/τ)e^{-S̃t/τ}…e^{-S̃t/τ}, which tends to zero all the same, "
     "so that the network approaches a steady state",
-    under=replace(one_output, dimensions=(1,), words="N_i = N_o = 1"),
+    under=one_input,
 )
 def printed_steady_state():
     """As printed, no t stands in front of the exponentials; for one output its factor is 4e^{-2st/τ}‖ṽ_⊥ᵀv‖²/(τB²)."""
