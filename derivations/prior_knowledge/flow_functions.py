@@ -3,14 +3,15 @@ r"""What a two-layer linear network computes and represents while it learns, exa
 Q Q^T = [[W1^T W1, W1^T W2^T], [W2 W1, W2 W2^T]] follows e^(tF) Q0 (1 + Q0^T int_0^t e^(2sF) ds Q0)^-1 Q0^T e^(tF) with
 F = [[-lambda/2, sigma_yx^T], [sigma_yx, lambda/2]] and W2^T W2 - W1 W1^T = lambda I. This is braun2022, eq. (5) and
 Theorem 3.1, without the conditions there: N_i, N_o, N_h are any, lambda need not be zero, and neither sigma_yx, nor
-W2 W1, nor B need have full rank. See `modal_flow` and `derivations.wide_linear.linear_flow` for how
-it is evaluated.
+W2 W1, nor B need have full rank. `modal_flow` and `derivations.wide_linear.linear_flow` are its
+evaluations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -277,7 +278,7 @@ def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:
             parts.append((mask, _in_blocks(some, times, partial(_by_rows, some))))
     if len(parts) == 1:
         return parts[0][1].reshape(*shape, *parts[0][1].shape[-3:])
-    found = 0 * parts[0][1][:1] + xp.zeros_like(parts[0][1][0]) * xp.ones_like(stuck)[..., None, None, None]
+    found = _empty(xp, parts[0][1], (*shape, *parts[0][1].shape[-3:]))
     for mask, part in parts:
         found[mask] = part
     return found
@@ -301,13 +302,16 @@ def _until_settled(read: Collected, times: Array, frame: Frame) -> Array:
         steps = _blocks(read, early)
     else:
         early, last = times, evaluate(xp, times[:1], frame)
-    size = (*last.shape[:-3], len(times), *last.shape[-2:])
-    found = np.empty(size, last.dtype) if xp is np else last.new_empty(size)
+    found = _empty(xp, last, (*last.shape[:-3], len(times), *last.shape[-2:]))
     found[..., late, :, :] = last
     place = np.flatnonzero(~late) if xp is np else xp.nonzero(~late)[:, 0]
     for step in steps:
         found[..., place[step], :, :] = evaluate(xp, early[step], frame)
     return found
+
+
+def _empty(xp: Any, like: Array, shape: tuple[int, ...]) -> Array:
+    return np.empty(shape, like.dtype) if xp is np else like.new_empty(shape)
 
 
 def _blocks(read: Collected, times: Array) -> list[slice]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from derivations.prior_knowledge.separatrix_functions import overlaps_of, rounding_of
-from derivations.prior_knowledge.start_checks import balance, read_start, weight_size
+from derivations.prior_knowledge.start_checks import balance, read_start, require_values, weight_size
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected
 
@@ -59,7 +59,7 @@ def learnable(
     Raises:
         ValueError: a value out of its domain (argument and batch indices named), a start that is not lambda-balanced
             (its imbalance is named), or shapes that do not fit.
-        TypeError: complex or non-numeric data.
+        TypeError: complex or non-numeric data, or a call inside a transform of torch.
 
     Overlaps that are zero to rounding are zero. Not differentiable.
 
@@ -70,6 +70,7 @@ def learnable(
     (False, [[2.0, 0.0], [0.0, 0.0]], 1, 0.5)
     """
     read = read_start(check, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
+    require_values("learnable", read)
     if len(read["tau"].shape):
         raise ValueError(f"tau must be one number; its shape is {tuple(read['tau'].shape)}")
     if check and not read.traced:

@@ -21,7 +21,7 @@ import numpy as np
 
 from derivations.prior_knowledge.modal_flow import Frame, frame_of, lift
 from derivations.prior_knowledge.separatrix_functions import distance_of, overlaps_of, rounding_of
-from derivations.prior_knowledge.start_checks import read_start, read_times
+from derivations.prior_knowledge.start_checks import read_start, read_times, require_values
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
@@ -54,7 +54,7 @@ def weights(
 
     Raises:
         ValueError: as `qqt`.
-        TypeError: as `qqt`.
+        TypeError: as `qqt`, or a call inside a transform of torch.
         ArithmeticError: more than 200,000 steps.
 
     Not differentiable. One choice of steps serves the whole batch.
@@ -66,6 +66,7 @@ def weights(
     [[2.0, 0.0], [0.0, 0.0]]
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
+    require_values("weights", read)
     read = arrays.collect(
         **{name: arrays.detach(read[name]) for name in ("t", "W1", "W2", "sigma_yx", "tau")}
     )

@@ -9,8 +9,8 @@ one what its own overlap has across that, and so on. Hence the flow ends at
     sum over modes of s u (projection) v^T,
 
 with a projection that is 0 or 1 where the singular value is simple. The best map of rank N_h is reached if and only if
-the overlaps of the strongest m = min(N_h, rank sigma_yx) modes are linearly independent. For N_i = N_o = N_h and
-lambda = 0 this is the condition det B != 0 of braun2022, Theorem 3.1.
+the overlaps of the strongest m = min(N_h, rank sigma_yx) modes are linearly independent. For N_i = N_o <= N_h,
+lambda = 0 and full ranks this is the condition det B != 0 of braun2022, Theorem 3.1.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool
     and a bound from below for changes that keep the balance. Where s_m = s_(m+1), O has all modes with s >= s_m, and
     the distance is not larger than the least singular value of the overlaps with those above s_m.
 
-    For N_i = N_o = N_h and lambda = 0 it is zero wherever det(W2 W1) and det(sigma_yx) have opposite signs: half of all
-    such starts are on the separatrix.
+    For N_i = N_o <= N_h and lambda = 0 it is zero wherever det(W2 W1) and det(sigma_yx) have opposite signs: half of
+    all such starts are on the separatrix.
 
     Args:
         W1: input weights (..., N_h, N_i).

@@ -80,5 +80,13 @@ def require_balanced(read: Collected) -> None:
     arrays.require("W1 and W2", good, f"{domain} (the imbalance is {largest:.3g})")
 
 
+def require_values(name: str, read: Collected) -> None:
+    """Raise TypeError inside a transform, for a function whose branches depend on values."""
+    if read.traced:
+        raise TypeError(
+            f"{name} depends on values by its branches; call it outside torch.func transforms and torch.compile"
+        )
+
+
 def _numbers(x: Any) -> np.ndarray:
     return x.detach().cpu().numpy() if arrays.is_tensor(x) else np.asarray(x)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from derivations.prior_knowledge.functions import qqt, reversal, weights
+from derivations.prior_knowledge.functions import learnable, qqt, reversal, weights
 from tests.derivations.prior_knowledge.test_functions_flow import CASES, start
 from tests.derivations.prior_knowledge.test_functions_tasks import balanced
 
@@ -87,3 +87,10 @@ def test_reversal_does_not_rotate_the_hidden_neurons():
     np.testing.assert_allclose(second[0], W2 @ shrunk, atol=1e-12)
     state = reversal([1.0, 300.0], W1, W2)[:, 3:, :3]
     np.testing.assert_allclose(second @ first, state, atol=1e-13)
+
+
+@pytest.mark.parametrize("function", [lambda *x: learnable(*x).rank, lambda *x: weights(1.0, *x)[0]])
+def test_inside_a_transform_the_functions_that_branch_on_values_say_so(function):
+    one = torch.eye(2, dtype=torch.float64)
+    with pytest.raises(TypeError, match=r"outside torch\.func transforms"):
+        torch.func.vmap(lambda sigma: function(one, one, sigma))(one[None])

@@ -31,7 +31,7 @@ def test_the_distance_is_the_smallest_change_after_which_the_overlaps_are_depend
 def test_square_zero_balanced_starts_never_learn_a_task_of_the_other_sign_of_the_determinant():
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        W1, W2 = balanced(rng, 3, 3, 3, 0.0)
+        W1, W2 = balanced(rng, 3 + seed % 2, 3, 3, 0.0)
         sigma = rng.normal(size=(3, 3))
         opposite = np.linalg.det(W2 @ W1 @ sigma) < 0
         assert (separatrix_distance(W1, W2, sigma) < 1e-14) == opposite
