@@ -125,6 +125,21 @@ def test_the_escape_time_is_when_a_perturbed_start_has_lost_half_of_the_excess(n
     assert abs(gone - float(found.escape_time)) * strong[0] < 0.5
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_gradient_descent_in_float64_leaves_the_saddle_of_a_reversal_at_the_escape_time(seed):
+    rate = 0.02
+    first, second = balanced(np.random.default_rng(seed), 3, 3, 3, 0.0)
+    sigma = -second @ first
+    found = learnable(first, second, sigma, tau=1 / rate)
+    level = float(found.excess_loss) - np.linalg.norm(sigma, 2) ** 2 / 4
+    steps, loss = 0, np.inf
+    while loss > level and steps < 10_000:
+        error = sigma - second @ first
+        first, second = first + rate * second.T @ error, second + rate * error @ first.T
+        steps, loss = steps + 1, (error**2).sum() / 2
+    assert steps == pytest.approx(float(found.escape_time), rel=0.15)
+
+
 def test_weights_of_zero_stay_there():
     zero, sigma = np.zeros((2, 2)), np.diag([2.0, 1.0])
     found = learnable(zero, zero, sigma)
