@@ -109,6 +109,48 @@ def gradient_flow(
     )
 
 
+def wide_gradient_flow(
+    A0,
+    W0,
+    X,
+    Y,
+    *,
+    times,
+    eta_a=1.0,
+    eta_w=1.0,
+    method: str = "LSODA",
+    rtol: float = 1e-9,
+    atol: float = 1e-11,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integrate Ȧ = −η_a W G, Ẇ = −η_w A Gᵀ with G = Xᵀ(XWᵀA − Y), the flow of one network f(x) = AᵀWx.
+
+    A0 (h, c), W0 (h, d), X (n, d), Y (n, c); ``times`` (T,) start at or after 0. Returns A (T, h, c) and W (T, h,
+    d). The default method copes with the very different speeds of the layers at large balance. Raises ValueError for
+    shapes that do not fit and RuntimeError if the solver gives up.
+    """
+    from scipy.integrate import solve_ivp
+
+    A0, W0, X, Y = (np.asarray(value, float) for value in (A0, W0, X, Y))
+    (h, c), d = A0.shape, W0.shape[-1]
+    if W0.shape != (h, d) or X.shape[1:] != (d,) or Y.shape != (len(X), c):
+        raise ValueError(
+            f"A0 must be (h, c), W0 (h, d), X (n, d) and Y (n, c): got {A0.shape}, {W0.shape}, {X.shape}, {Y.shape}"
+        )
+    gram, target, split = X.T @ X, X.T @ Y, h * c
+
+    def velocity(_, state):
+        A, W = state[:split].reshape(h, c), state[split:].reshape(h, d)
+        gradient = gram @ (W.T @ A) - target
+        return np.concatenate([(-eta_a * W @ gradient).ravel(), (-eta_w * A @ gradient.T).ravel()])
+
+    start = np.concatenate([A0.ravel(), W0.ravel()])
+    times = np.asarray(times, float)
+    found = solve_ivp(velocity, (0.0, times.max()), start, method, times, rtol=rtol, atol=atol)
+    if not found.success:
+        raise RuntimeError(f"solve_ivp ({method}) stopped at t = {found.t[-1]:g}: {found.message}")
+    return found.y[:split].T.reshape(-1, h, c), found.y[split:].T.reshape(-1, h, d)
+
+
 def gradient_descent(
     network,
     X,

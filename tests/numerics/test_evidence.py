@@ -26,6 +26,8 @@ CONFIRMED = (
     "kunin2024.fig234-low-rank",
     "kunin2024.fig1a-teacher-student",
     "single_neuron.inductive-bias-tradeoff",
+    "wide_linear.function-space",
+    "wide_linear.regimes",
 )
 # Studies whose evidence is of another scale, or contradicts some of what the source says: scale and claims that fail.
 FINDINGS: dict[str, tuple[str, set[str]]] = {}
@@ -278,6 +280,11 @@ def test_only_evidence_of_known_studies_is_committed():
         ("kunin2024.fig1a-teacher-student", "mean_turn", lambda value: value / 3),
         ("kunin2024.fig1a-teacher-student", "mean_turn", lambda value: value + 10),
         ("kunin2024.fig1a-teacher-student", "steps_to_a_tenth", lambda value: 100 + value // 100),
+        ("wide_linear.function-space", "beta", lambda value: [value[0]] * len(value)),
+        ("wide_linear.function-space", "largest_kernel_distance", lambda value: value / 3),
+        ("wide_linear.function-space", "detour", lambda value: value + 0.1),
+        ("wide_linear.regimes", "predicted", lambda value: "rich"),
+        ("wide_linear.regimes", "measured", lambda value: {"lazy": "rich"}.get(value, value)),
         ("single_neuron.inductive-bias-tradeoff", "error", lambda value: value + 1e-3),
         ("single_neuron.inductive-bias-tradeoff", "distance_to_shortest", lambda value: value**2),
         ("single_neuron.inductive-bias-tradeoff", "angle_to_start", lambda value: -value),

@@ -8,9 +8,16 @@ import torch
 from torch import nn
 
 from numerics.conserved import DriftRecorder, single_neuron_delta
-from numerics.flows import gradient_descent, gradient_flow, sum_of_squares, train_single_neuron
+from numerics.flows import (
+    gradient_descent,
+    gradient_flow,
+    sum_of_squares,
+    train_single_neuron,
+    wide_gradient_flow,
+)
 from numerics.init import single_neuron_start
 from numerics.kernels import kernel_distance, ntk, single_neuron_ntk, two_layer_linear_ntk
+from numerics.networks.linear import WideLinear
 from numerics.networks.single_neuron import SingleNeuron
 
 
@@ -268,3 +275,18 @@ def test_recorder_that_saw_nothing_says_so():
     recorder = DriftRecorder(SingleNeuron(1.0, [1.0]), lambda net: net.a)
     with pytest.raises(ValueError, match="nothing was recorded"):
         recorder.drift()
+
+
+def test_the_flow_of_a_wide_network_is_minus_the_gradient_times_the_layerwise_rates(generator):
+    A, W, X, Y = (generator.standard_normal(shape) for shape in ((4, 2), (4, 3), (5, 3), (5, 2)))
+    network = WideLinear(A, W)
+    loss = 0.5 * ((network(torch.as_tensor(X)) - torch.as_tensor(Y)) ** 2).sum()
+    loss.backward()
+    h = 1e-6
+    found_A, found_W = wide_gradient_flow(
+        A, W, X, Y, times=[0.0, h], eta_a=3.0, eta_w=0.25, rtol=1e-12, atol=1e-14
+    )
+    np.testing.assert_allclose((found_A[1] - A) / h, -3.0 * network.A.grad.numpy(), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose((found_W[1] - W) / h, -0.25 * network.W.grad.numpy(), rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match=r"A0 must be \(h, c\)"):
+        wide_gradient_flow(A, W, X, Y[:, :1], times=[1.0])
