@@ -153,7 +153,7 @@ class Linear:
 
 
 class Vector(Linear):
-    r"""A named vector of unstated dimension; two vectors are the same when their names are.
+    r"""A named vector of unstated dimension; two vectors are the same when name and symbol are.
 
     `Vector("beta_star", r"\beta_*")`. The name is ASCII: a letter, then letters, digits or underscores.
     Raises ValueError for any other name.
@@ -182,10 +182,12 @@ class Vector(Linear):
         return {self: sympy.S.One}
 
     def __eq__(self, other: object) -> bool:
-        return self.name == other.name if isinstance(other, Vector) else NotImplemented
+        if not isinstance(other, Vector):
+            return NotImplemented
+        return (self.name, self.latex()) == (other.name, other.latex())
 
     def __hash__(self) -> int:
-        return hash(("Vector", self.name))
+        return hash(("Vector", self.name, self.latex()))
 
     def __repr__(self) -> str:
         return self.name
@@ -249,6 +251,10 @@ class InnerProductSymbol(sympy.Symbol):
         dot = sympy.Symbol.__xnew__(cls, f"dot({left.name},{right.name})", real=True)
         dot.left, dot.right = left, right
         return dot  # type: ignore[no-any-return]
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # SymPy's caches hand out equal objects for one another, so equal ones must print alike
+        return (*super()._hashable_content(), self.left.latex(), self.right.latex())
 
     def __getnewargs_ex__(self) -> tuple[tuple[Vector, Vector], dict[str, Any]]:
         return (self.left, self.right), {}

@@ -27,3 +27,10 @@ w = Vector("w")
 )
 def test_order_of_factors_and_terms(expr, text):
     assert latex(expr) == text
+
+
+def test_equal_inner_products_print_alike():
+    neuron = Vector("w", "w_k")
+    assert neuron != w
+    assert norm2(neuron) != norm2(w)
+    assert [latex(3 * norm2(v)) for v in (w, neuron, w)] == [r"3 \|w\|^2", r"3 \|w_k\|^2", r"3 \|w\|^2"]
