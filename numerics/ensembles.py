@@ -89,9 +89,10 @@ def train(
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
     _check(start, X, y, checkpoints)
-    speed = _per_network("step", step, start.a).double()
-    settings = (np.array(checkpoints), str(dtype), list(observers))
-    identity = fingerprint(start.a, start.W, start.eta_a, start.eta_w, start.gamma, X, y, speed, *settings)
+    speed = _per_network("step", step, start.a)
+    tensors = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
+    settings = (start.gamma, np.array(checkpoints), str(dtype), list(observers))
+    identity = fingerprint(*(tensor.cpu() for tensor in tensors), *settings)
     threads = threads or torch.get_num_threads()
     run = _Run(start, X, y, speed, observers, dtype, device, threads, chunk, compiled)
     state = load_state(resume, identity) if resume is not None else None
@@ -132,7 +133,7 @@ def _check(start: Networks, X, y, checkpoints: Sequence[int]) -> None:
 
 
 def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
-    tensor = torch.as_tensor(value, dtype=a.dtype, device=a.device)
+    tensor = torch.as_tensor(value, dtype=torch.float64, device=a.device)
     if tensor.ndim > 1 or (tensor.ndim == 1 and len(tensor) != len(a)):
         raise ValueError(
             f"{name} must be a scalar or ({len(a)},), one for each network, got {tuple(tensor.shape)}"

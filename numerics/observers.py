@@ -40,14 +40,12 @@ class Networks:
         )
 
     def to(self, *, dtype=None, device=None) -> Networks:
-        """A copy in another precision or on another device."""
-        return replace(
-            self,
-            a=self.a.to(dtype=dtype, device=device, copy=True),
-            W=self.W.to(dtype=dtype, device=device, copy=True),
-            eta_a=self.eta_a.to(dtype=dtype, device=device, copy=True),
-            eta_w=self.eta_w.to(dtype=dtype, device=device, copy=True),
-        )
+        """A contiguous copy in another precision or on another device."""
+        moved = {
+            name: getattr(self, name).to(dtype=dtype, device=device, copy=True).contiguous()
+            for name in ("a", "W", "eta_a", "eta_w")
+        }
+        return replace(self, **moved)
 
     def outputs(self, X: torch.Tensor) -> torch.Tensor:
         """f(X), (B, n)."""

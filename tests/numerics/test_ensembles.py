@@ -120,6 +120,13 @@ def test_the_state_of_another_run_is_refused(task, tmp_path, change):
         learn(task, **({"resume": tmp_path} | change))
 
 
+def test_weights_of_any_layout_are_taken(task):
+    a, W = students(task, TAU, DELTA)
+    strided = networks(a.T.contiguous().T, W.transpose(1, 2).contiguous().transpose(1, 2), **RATES)
+    found = train(strided, task.X, task.y, step=STEP, checkpoints=[40], observers={})
+    torch.testing.assert_close(found.networks.W, learn(task).networks.W, rtol=1e-13, atol=1e-15)
+
+
 def test_threads_of_torch_are_left_as_they_were(task):
     before = torch.get_num_threads()
     learn(task, threads=1)
