@@ -117,10 +117,11 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     """Recompute the claims of a study from its stored measurements, and say what they make of its source.
 
     Returns "status", "holds", "grade", "evidence" (a sentence), "stale" and "claims". The status is "holds"
-    if every claim of the source holds, "conditional" if some do, "erratum" if none does; it is "open", and
-    ``holds`` is None, without evidence and where a check fails, for then the measurement does not count. What
-    a status other than "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected"
-    (what was found). Raises EvidenceError for a broken file and StudyError for an unknown study.
+    if every claim of the source holds, "conditional" if some do, "erratum" if none does. It is "open", and
+    ``holds`` is None, without evidence, where a check fails, for then the measurement does not count, and where
+    a claim fails at a scale smaller than that of the source, which could not tell. What a status other than
+    "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected" (what was found).
+    Raises EvidenceError for a broken file and StudyError for an unknown study.
     """
     study = load_study(key)
     if not (folder / f"{key}.json").exists():
@@ -143,6 +144,8 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     if broken:
         sentence += "; not: " + ", ".join(claim.name for claim in broken)
     status = _status(claims)
+    if status != "holds" and stored["scale"] != "paper":
+        status = "open"
     return {
         "status": status,
         "holds": None if status == "open" else not broken,

@@ -70,12 +70,12 @@ def toy(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def store(folder, *numbers):
+def store(folder, *numbers, scale="paper"):
     cells = [Cell({"place": place}, {"number": number}, {}) for place, number in enumerate(numbers)]
     declared = load_study("toy.numbers")
     return write_evidence(
         declared,
-        declared.configuration("paper"),
+        declared.configuration(scale),
         cells,
         device="cpu",
         versions={"numpy": "1"},
@@ -161,6 +161,13 @@ def test_the_status_of_the_source_follows_from_its_own_claims_and_from_the_check
     assert verdict["status"] == status
     assert ("hypothesis" in verdict) is (status == "conditional")
     assert ("corrected" in verdict) is (status == "erratum")
+
+
+def test_a_claim_that_fails_at_a_smaller_scale_decides_nothing(toy, tmp_path):
+    store(tmp_path, 1, 4, scale="laptop")
+    verdict = verify_claims("toy.numbers", tmp_path)
+    assert (verdict["status"], verdict["holds"]) == ("open", None)
+    assert "not: small" in verdict["evidence"]
 
 
 def test_the_package_of_studies_answers_the_audit():
