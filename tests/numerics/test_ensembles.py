@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -201,3 +203,52 @@ def test_the_published_numbers_come_out_after_a_hundred_steps():
             tolerance = {"rel": 2e-3 if expected > 0.1 else 1e-3, "abs": 0}
         mean = np.mean([row[name][place] for row in found])
         assert mean == pytest.approx(expected, **tolerance), name
+
+
+class FakeCuda:
+    """What the graph of steps asks of torch.cuda, on a CPU: a capture leaves no trace, a replay repeats it."""
+
+    class Stream:
+        def wait_stream(self, other):
+            pass
+
+        def synchronize(self):
+            pass
+
+    class CUDAGraph:
+        replays = 0
+
+        def replay(self):
+            type(self).replays += 1
+            self.stepper.steps(ensembles.UNROLLED)
+
+    def __init__(self, stepper):
+        self.stepper, self.capturing = stepper, False
+
+    def current_stream(self):
+        return self.Stream()
+
+    def stream(self, stream):
+        return nullcontext()
+
+    @contextmanager
+    def graph(self, graph):
+        before = self.stepper.a.clone(), self.stepper.W.clone()
+        yield
+        assert not torch.equal(before[1], self.stepper.W)
+        self.stepper.a.copy_(before[0])
+        self.stepper.W.copy_(before[1])
+        graph.stepper = self.stepper
+
+
+def test_a_graph_of_steps_starts_where_the_networks_are_and_takes_every_step_once(task, monkeypatch):
+    whole = learn(task, last=120)
+    start = stack(task)
+    data = [value.contiguous() for value in (task.X, task.X.T, task.y)]
+    stepper = ensembles._Stepper(start, torch.as_tensor(STEP), *data, compiled=False)
+    monkeypatch.setattr(ensembles.torch, "cuda", FakeCuda(stepper))
+    graphed = ensembles._Graphed(stepper)
+    torch.testing.assert_close(start.W, stack(task).W, rtol=0, atol=0)
+    graphed.steps(120)
+    assert FakeCuda.CUDAGraph.replays == 2
+    torch.testing.assert_close(start.W, whole.networks.W, rtol=1e-13, atol=1e-15)
