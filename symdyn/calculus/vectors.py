@@ -270,9 +270,14 @@ Dot = InnerProductSymbol
 
 
 def transposed_latex(vector: Vector) -> str:
-    """LaTeX of vᵀ, braced where the vector's own LaTeX has a superscript."""
+    """LaTeX of vᵀ, in parentheses where the vector's own LaTeX has a superscript.
+
+    Braces are not enough: TeX sees through them where an accent is alone inside.
+    """
     text = vector.latex()
-    return (f"{{{text}}}" if "^" in text or " " in text else text) + r"^\top"
+    if "^" in text:
+        return rf"({text})^\top"
+    return (f"{{{text}}}" if " " in text else text) + r"^\top"
 
 
 def inner(u: Linear, v: Linear) -> Scalar:

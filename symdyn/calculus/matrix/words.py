@@ -120,7 +120,7 @@ class Occurrence:
         symbol = self.letter.symbol
         if not marks:
             return symbol
-        body = f"{{{symbol}}}" if "^" in symbol else symbol
+        body = f"({symbol})" if "^" in symbol else symbol
         return f"{body}^{marks}" if marks == r"\top" else f"{body}^{{{marks}}}"
 
 

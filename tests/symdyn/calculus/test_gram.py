@@ -290,7 +290,7 @@ def test_latex_of_inner_products_and_norms():
     assert latex(norm(w)) == r"\|w\|" and latex(norm(w) ** 3) == r"\|w\|^3"
     assert latex(1 / norm2(w)) == r"\frac{1}{\|w\|^2}" and latex(a / norm(w)) == r"\frac{a}{\|w\|}"
     assert sympy.latex(Dot(Vector("w_bar", r"w^*"), w)) == r"w^\top w^*"
-    assert sympy.latex(Dot(Vector("c_bar", r"c^*"), w)) == r"{c^*}^\top w"
+    assert sympy.latex(Dot(Vector("c_bar", r"c^*"), w)) == r"(c^*)^\top w"
 
 
 def test_latex_of_combinations_and_operators_has_signs_and_parentheses():

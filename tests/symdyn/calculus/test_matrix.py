@@ -377,7 +377,7 @@ def test_latex():
         r"\sum_{j=1}^{n} \left(e_{k}^\top S e_{j}\right)^{4}"
     )
     assert eye(n).latex() == "I" and zero(n, m).latex() == "0"
-    assert matrix("W_1", n, m, r"W_1^*").T.latex() == r"{W_1^*}^\top"
+    assert matrix("W_1", n, m, r"W_1^*").T.latex() == r"(W_1^*)^\top"
 
 
 def test_letters_of_one_name_and_different_shapes_spell_different_scalars():
