@@ -70,7 +70,8 @@ def shared_singular_vectors():
     first, second = (substitute(whitened_flow[x], decoupled) for x in (W1, W2))
     weights, r_dot = (decoupled[W1], decoupled[W2]), speed / tau
     return Existence(
-        r"$W_1=R r\tilde V^\top$, $W_2=\tilde U r R^\top$ with $\tau\dot r=r(\tilde S-r^2)$, $\tau\dot s=2s(\tilde s-s)$",
+        r"$W_1=R r\tilde V^\top$, $W_2=\tilde U r R^\top$ with $\tau\dot r=r(\tilde S-r^2)$, "
+        r"$\tau\dot s=2s(\tilde s-s)$",
         (
             MatrixIdentity(
                 weights[0] @ weights[0].T, weights[1].T @ weights[1], SHAPES, MODES, name="W_1W_1^\\top"
