@@ -30,9 +30,21 @@ CONFIRMED = (
     "wide_linear.regimes",
 )
 # Studies whose evidence is of another scale, or contradicts some of what the source says: scale and claims that fail.
-FINDINGS: dict[str, tuple[str, set[str]]] = {}
+FINDINGS: dict[str, tuple[str, set[str]]] = {
+    "kunin2024.fig1b-phase-portrait": (
+        "laptop",
+        {
+            "downstream-lazy-at-small-scale",
+            "kernel-grows-with-delta",
+            "test-error-falls-with-delta",
+            "test-error-upstream-below-downstream",
+            "best-is-upstream",
+        },
+    ),
+    "kunin2024.fig1-supporting": ("laptop", {"training-loss-still-falls"}),
+}
 KEYS = (*CONFIRMED, *FINDINGS)
-# Studies that are meant for a GPU and have no evidence yet.
+# Studies whose published setting is meant for a GPU.
 PORTRAITS = ("kunin2024.fig1b-phase-portrait", "kunin2024.fig1-supporting")
 TOY = '''"""A toy."""
 from numerics.claims import at_most
@@ -265,7 +277,7 @@ def test_claims_are_recomputed_where_torch_scipy_and_matplotlib_are_absent():
         f"print([verify_claims(key)['holds'] for key in {KEYS!r}])\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == str([key not in FINDINGS for key in KEYS])
+    assert found.stdout.strip() == str([None if key in FINDINGS else True for key in KEYS])
 
 
 def test_only_evidence_of_known_studies_is_committed():
