@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from numerics.claims import Claim
@@ -19,7 +20,7 @@ from numerics.fingerprint import combined, source_hashes
 from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
 
 FOLDER = Path(__file__).parent
-SCHEMA = 1
+SCHEMA = 2
 FIELDS = (
     "schema",
     "study",
@@ -73,15 +74,55 @@ def write_evidence(
 
 
 def _text(content: Mapping) -> str:
-    """JSON with one line for each cell and each claim."""
+    """JSON with one line for each cell and each claim; the names of a cell's numbers stand before the first of them."""
     parts = []
     for name, value in content.items():
-        body = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        if name in ("cells", "claims"):
-            lines = ",\n  ".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
-            body = f"[\n  {lines}\n ]"
-        parts.append(f" {json.dumps(name)}: {body}")
+        if name == "cells":
+            body = _lines(
+                [_head(group) + _lines(group["rows"], 3) + "}" for group in _packed(value)], 2, dump=str
+            )
+        elif name == "claims":
+            body = _lines(value, 2)
+        else:
+            body = _dump(value)
+        parts.append(f" {_dump(name)}: {body}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _head(group: Mapping) -> str:
+    return f'{{"cell": {_dump(group["cell"])}, "values": {_dump(group["values"])}, "rows": '
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _lines(entries: Sequence, indent: int, dump=_dump) -> str:
+    space = "\n" + " " * indent
+    return "[" + space + f",{space}".join(map(dump, entries)) + space[:-1] + "]"
+
+
+def _packed(rows: Sequence[Mapping]) -> list[dict]:
+    """Neighbouring cells with the same coordinates and numbers, by name, as one table."""
+    groups = groupby(rows, key=lambda row: (list(row["cell"]), list(row["values"])))
+    return [
+        {
+            "cell": cell,
+            "values": values,
+            "rows": [[*row["cell"].values(), *row["values"].values()] for row in group],
+        }
+        for (cell, values), group in groups
+    ]
+
+
+def _unpacked(groups: Sequence[Mapping]) -> list[dict]:
+    rows = []
+    for group in groups:
+        cell, values = group["cell"], group["values"]
+        for row in group["rows"]:
+            found = dict(zip([*cell, *values], row, strict=True))
+            rows.append({"cell": {n: found[n] for n in cell}, "values": {n: found[n] for n in values}})
+    return rows
 
 
 def load_evidence(key: str, folder: Path = FOLDER) -> dict:
@@ -103,6 +144,12 @@ def load_evidence(key: str, folder: Path = FOLDER) -> dict:
         raise EvidenceError(
             f"the evidence file {path.name} belongs to another study or another schema; {again}"
         )
+    try:
+        content["cells"] = _unpacked(content["cells"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise EvidenceError(
+            f"the cells of the evidence file {path.name} are broken ({error}); {again}"
+        ) from None
     if content["digest"] != _digest(content):
         raise EvidenceError(f"the evidence file {path.name} was changed after it was written; {again}")
     return content

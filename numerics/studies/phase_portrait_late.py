@@ -4,7 +4,9 @@ The same students as in figure 1b, trained to 1e6 steps, with Hamming distance, 
 beside test loss and kernel distance. The scale ``paper`` trains a part of the published grid, its corners, the axes
 δ = 0 and τ in the middle, and both diagonals, with all 16 seeds; it is meant for a GPU. ``laptop`` trains the
 corners and the balanced student of small scale with two seeds, in steps ten times as long and a tenth as many: the
-times of gradient flow at which things are compared are the published ones.
+times of gradient flow at which things are compared are the published ones. Steps that long change what the upstream
+student learns early (its kernel distance ends at 0.11 instead of 0.17), but not when students stop changing, which is
+the question here.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ def claims(measured):
         name: list(zip(measured.values(f"{name}@{before}"), measured.values(name), strict=True))
         for name in MEASURES
     }
-    falling = [max(late, FLOOR) / early for early, late in pairs["train_loss"] if not early <= FLOOR]
+    falling = [late / early for early, late in pairs["train_loss"] if not early <= FLOOR]
     over = "over all cells and seeds"
     return [
         at_most(
