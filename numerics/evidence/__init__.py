@@ -165,8 +165,8 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
 
     Returns "status", "holds", "grade", "evidence" (a sentence), "stale" and "claims". The status is "holds"
     if every claim of the source holds, "conditional" if some do, "erratum" if none does. It is "open", and
-    ``holds`` is None, without evidence, where a check fails, for then the measurement does not count, and where
-    a claim fails at a scale smaller than that of the source, which could not tell. What a status other than
+    ``holds`` is None, without evidence, where a check fails, for then the measurement does not count, and for
+    evidence of a scale smaller than that of the source, which cannot tell. What a status other than
     "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected" (what was found).
     Raises EvidenceError for a broken file and StudyError for an unknown study.
     """
@@ -191,7 +191,7 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     if broken:
         sentence += "; not: " + ", ".join(claim.name for claim in broken)
     status = _status(claims)
-    if status != "holds" and stored["scale"] != "paper":
+    if stored["scale"] != "paper":
         status = "open"
     return {
         "status": status,
