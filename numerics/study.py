@@ -24,6 +24,7 @@ from pathlib import Path
 from numerics.claims import Claim, Measurement, Measurements
 
 SCALES = ("smoke", "laptop", "paper")
+DECISIVE = ("paper", "contrasts")
 OWN_STUDIES = "numerics.studies"
 
 
@@ -36,7 +37,8 @@ class Plan:
     """What a study consists of.
 
     scales   the configuration of each of "smoke" (seconds), "laptop" (minutes on two cores) and "paper" (as
-             published).
+             published); a large study may add "contrasts": the published sizes, rates and length of training, in
+             the cells that the claims compare.
     cells    ``cells(cfg)`` lists the grid as dictionaries of labelled coordinates.
     run      ``run(batch, cfg, device, resume)`` measures a list of cells and returns one ``Cell`` for each.
              ``resume`` is a folder of the batch's own, for checkpoints within a long batch.
@@ -96,12 +98,14 @@ class Study:
 
 
 def study(key: str, *, title: str) -> Callable[[Callable[[], Plan]], Study]:
-    """Declare a study. Raises ValueError if a scale is missing."""
+    """Declare a study. Raises ValueError if a scale is missing or unknown."""
 
     def declare(definition: Callable[[], Plan]) -> Study:
         plan = definition()
-        if tuple(plan.scales) != SCALES:
-            raise ValueError(f"study {key}: the scales must be {SCALES}, got {tuple(plan.scales)}")
+        if tuple(plan.scales) not in (SCALES, (*SCALES, "contrasts")):
+            raise ValueError(
+                f"study {key}: the scales must be {SCALES}, with or without 'contrasts', got {tuple(plan.scales)}"
+            )
         return Study(key, title, definition.__module__, plan, definition.__name__)
 
     return declare

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from numerics.claims import Claim
 from numerics.fingerprint import combined, source_hashes
-from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
+from numerics.study import DECISIVE, Cell, Study, StudyError, load_study, recomputed_claims
 
 FOLDER = Path(__file__).parent
 SCHEMA = 2
@@ -166,8 +166,9 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     Returns "status", "holds", "grade", "evidence" (a sentence), "stale" and "claims". The status is "holds"
     if every claim of the source holds, "conditional" if some do, "erratum" if none does. It is "open", and
     ``holds`` is None, without evidence, where a check fails, for then the measurement does not count, and for
-    evidence of a scale smaller than that of the source, which cannot tell. What a status other than
-    "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected" (what was found).
+    evidence of a scale that is neither that of the source nor its contrasts, which cannot tell. What a status
+    other than "holds" rests on is named: "claim" (what was claimed) and "hypothesis" or "corrected" (what was
+    found).
     Raises EvidenceError for a broken file and StudyError for an unknown study.
     """
     study = load_study(key)
@@ -191,7 +192,7 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     if broken:
         sentence += "; not: " + ", ".join(claim.name for claim in broken)
     status = _status(claims)
-    if stored["scale"] != "paper":
+    if stored["scale"] not in DECISIVE:
         status = "open"
     return {
         "status": status,
