@@ -1,0 +1,1 @@
+"""The data that networks learn: generated tasks."""
