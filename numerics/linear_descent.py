@@ -64,8 +64,8 @@ def descend(W1, W2, sigma_yx, *, rate, steps: int, record: Sequence[int]) -> tup
     """Gradient descent from W1 (..., N_h, N_i) and W2 (..., N_o, N_h) on Σ (..., N_o, N_i), with step ``rate``.
 
     ``rate`` is one number or (...). ``record`` lists the numbers of steps, increasing from 0 to ``steps`` at most,
-    after which the weights are kept: W1 (..., T, N_h, N_i) and W2 (..., T, N_o, N_h). Raises ValueError for a record that is
-    not increasing or out of range.
+    after which the weights are kept: W1 (..., T, N_h, N_i) and W2 (..., T, N_o, N_h). Raises ValueError for a record
+    that is not increasing or out of range.
     """
     record = list(record)
     if not record or any(b <= a for a, b in pairwise(record)) or not 0 <= record[0] <= record[-1] <= steps:

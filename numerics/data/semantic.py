@@ -1,10 +1,10 @@
 """Semantic hierarchies: living things and the features they share (Braun et al. 2022, figures 3 and 6).
 
 Eight things are the leaves of a binary tree of three levels: living things; animals and plants; fish and birds, trees
-and flowers; and the things themselves. A feature is +1 for the things below the left branch of its node, −1 below the right
-one and 0 elsewhere; the root has one that all things share. There is one feature for each mode of the task, scaled to
-the square of its singular value, so that singular vectors and values are known exactly. The published features are not
-stated; what the figures show depends on the tree alone (`derivations.prior_knowledge.tree_similarity`).
+and flowers; and the things themselves. A feature is +1 for the things below the left branch of its node, −1 below the
+right one and 0 elsewhere; the root has one that all things share. There is one feature for each mode of the task, so
+that singular vectors and values are known exactly. The published features are not stated; what the figures show
+depends on the tree alone (`derivations.prior_knowledge.tree_similarity`).
 """
 
 from __future__ import annotations
