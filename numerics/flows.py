@@ -59,8 +59,6 @@ def gradient_flow(
     square error over the whole system, so the tolerances are divided by √(number of networks): none can hide
     behind the others. Raises ValueError for shapes that do not fit and RuntimeError if the solver gives up.
     """
-    from scipy.integrate import solve_ivp
-
     a0, w0, X, y = (np.asarray(value, float) for value in (a0, w0, X, y))
     if w0.ndim == 0 or w0.shape[:-1] != a0.shape:
         raise ValueError(f"w0 must have shape a0.shape + (d,): a0 is {a0.shape}, w0 is {w0.shape}")
@@ -68,40 +66,64 @@ def gradient_flow(
         raise ValueError(f"X must be (n, {w0.shape[-1]}) and y (n,): X is {X.shape}, y is {y.shape}")
     if (times is None) == (horizon is None):
         raise ValueError("give either times or horizon")
-    gram, target = X.T @ X, X.T @ y
-    eta_a, eta_w = np.asarray(eta_a, float), np.asarray(eta_w, float)[..., None]
-    split = a0.size
-
-    def velocity(_, state):
-        a, w = state[:split].reshape(a0.shape), state[split:].reshape(w0.shape)
-        gradient = a[..., None] * (w @ gram) - target
-        a_dot = -eta_a * (w * gradient).sum(-1)
-        w_dot = -eta_w * a[..., None] * gradient
-        return np.concatenate([a_dot.ravel(), w_dot.ravel()])
-
-    def stopping(_, state):
-        return float(stop(state[:split].reshape(a0.shape), state[split:].reshape(w0.shape)))
-
-    stopping.terminal, stopping.direction = True, 1
     if stop is not None and stop(a0, w0) > 0:
         return Trajectory(np.zeros(1), a0[..., None], w0[..., None, :])
     end = float(horizon) if times is None else float(np.max(times))
+    moments = None if times is None else np.asarray(times, float)
+    options = {"method": method, "rtol": rtol, "atol": atol}
+    return _integrated(_Neurons(a0, w0, X, y, eta_a, eta_w, stop), end, moments, **options)
+
+
+class _Neurons:
+    """The flow of a stack of single-neuron networks, as one vector field on all parameters in a row."""
+
+    def __init__(self, a0, w0, X, y, eta_a, eta_w, stop) -> None:
+        self.a0, self.w0, self.stop = a0, w0, stop
+        self.gram, self.target = X.T @ X, X.T @ y
+        self.eta_a, self.eta_w = np.asarray(eta_a, float), np.asarray(eta_w, float)[..., None]
+
+    def row(self, a, w) -> np.ndarray:
+        return np.concatenate([a.ravel(), w.ravel()])
+
+    def parameters(self, row) -> tuple[np.ndarray, np.ndarray]:
+        split = self.a0.size
+        return row[:split].reshape(self.a0.shape), row[split:].reshape(self.w0.shape)
+
+    def velocity(self, _, row) -> np.ndarray:
+        a, w = self.parameters(row)
+        gradient = a[..., None] * (w @ self.gram) - self.target
+        return self.row(-self.eta_a * (w * gradient).sum(-1), -self.eta_w * a[..., None] * gradient)
+
+    def stopping(self, _, row) -> float:
+        return float(self.stop(*self.parameters(row)))
+
+
+def _integrated(
+    networks: _Neurons, end: float, moments, *, method: str, rtol: float, atol: float
+) -> Trajectory:
+    from scipy.integrate import solve_ivp
+
+    def stopping(t, row):
+        return networks.stopping(t, row)
+
+    stopping.terminal, stopping.direction = True, 1
+    a0, w0 = networks.a0, networks.w0
     share = np.sqrt(max(a0.size, 1))
     solution = solve_ivp(
-        velocity,
+        networks.velocity,
         (0.0, end),
-        np.concatenate([a0.ravel(), w0.ravel()]),
+        networks.row(a0, w0),
         method=method,
-        t_eval=None if times is None else np.asarray(times, float),
+        t_eval=moments,
         rtol=max(rtol / share, 100 * np.finfo(float).eps),
         atol=atol / share,
-        events=None if stop is None else stopping,
+        events=None if networks.stop is None else stopping,
     )
     if not solution.success:
         raise RuntimeError(
             f"solve_ivp ({method}) stopped at t = {solution.t[-1]:g} of {end:g}: {solution.message}"
         )
-    points = solution.t.size
+    points, split = solution.t.size, a0.size
     return Trajectory(
         t=solution.t,
         a=solution.y[:split].reshape(*a0.shape, points),
