@@ -9,11 +9,13 @@ with powers and roots; the error of both is measured at 50 digits on a sample of
 from __future__ import annotations
 
 import sys
-import time
+from functools import partial
 
 import mpmath
 import numpy as np
 import sympy as sp
+
+from benchmarks.stopwatch import best_of
 
 POINTS, SAMPLE, REPEATS = 1_000_000, 300, 3
 
@@ -36,15 +38,6 @@ def exact(beta: np.ndarray, delta: float) -> mpmath.mpf:
         return (k - 2 * d) * mpmath.sqrt(k + d) / 3 + shift
 
 
-def best_time(function, *arguments) -> float:
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        function(*arguments)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def worst_error(function, beta: np.ndarray, delta: np.ndarray) -> float:
     values = function(beta[:SAMPLE], delta[:SAMPLE])
     pairs = zip(values, beta, delta, strict=False)
@@ -61,7 +54,7 @@ def main() -> int:
     rows = {}
     with np.errstate(all="ignore"):
         for name, function in (("compiled", compiled), ("naive lambdify", naive())):
-            rows[name] = best_time(function, beta, delta), worst_error(function, beta, delta)
+            rows[name] = best_of(partial(function, beta, delta), REPEATS), worst_error(function, beta, delta)
     print(f"{'function':<16}{'seconds':>10}{'worst relative error':>24}")
     for name, (seconds, error) in rows.items():
         print(f"{name:<16}{seconds:>10.3f}{error:>24.1e}")

@@ -13,16 +13,13 @@ with status 1 if a wanted ratio is missed.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import sys
 import time
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+
+from benchmarks.stopwatch import best_of, status, surroundings, with_json
 
 NETWORKS, DIMENSION, WIDTH, DATA = 64, 100, 50, 1000
 KERNEL_DATA, SQUARE = 4000, 1024
@@ -42,7 +39,7 @@ def matmul_rate() -> float:
 
     left, right = torch.randn(SQUARE, SQUARE), torch.randn(SQUARE, SQUARE)
     out = torch.empty(SQUARE, SQUARE)
-    return 2.0 * SQUARE**3 / _seconds(lambda: torch.mm(left, right, out=out), STRETCHES)
+    return 2.0 * SQUARE**3 / best_of(lambda: torch.mm(left, right, out=out), STRETCHES)
 
 
 def ensemble_step(threads: int) -> float:
@@ -89,7 +86,7 @@ def numpy_step(dtype) -> float:
         for _ in range(STRETCH * NETWORKS):
             step()
 
-    return _seconds(loop, STRETCHES) / (STRETCH * NETWORKS)
+    return best_of(loop, STRETCHES) / (STRETCH * NETWORKS)
 
 
 def kernel_seconds() -> tuple[float, float, float]:
@@ -111,16 +108,7 @@ def kernel_seconds() -> tuple[float, float, float]:
         return flat @ flat.T
 
     gap = (two_layer_ntk(a, W, X) - by_jacobian()).abs().max() / by_jacobian().abs().max()
-    return _seconds(lambda: two_layer_ntk(a, W, X), 3), _seconds(by_jacobian, 1), float(gap)
-
-
-def _seconds(action, repeats: int = 1) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
+    return best_of(lambda: two_layer_ntk(a, W, X), 3), best_of(by_jacobian, 1), float(gap)
 
 
 def measure(threads: int) -> dict[str, object]:
@@ -157,13 +145,7 @@ def measure(threads: int) -> dict[str, object]:
             "dtype": "float32",
             "threads": threads,
         },
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "load": os.getloadavg()[0],
-            "python": platform.python_version(),
-        },
-        "versions": {name: version(name) for name in ("numpy", "torch")},
+        **surroundings("numpy", "torch"),
         "seconds": {
             "step of the ensemble": best["ensemble"],
             "step of one network of the ensemble": best["ensemble"] / NETWORKS,
@@ -182,17 +164,12 @@ def measure(threads: int) -> dict[str, object]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Ensembles and kernels of two-layer networks.")
+    parser = with_json("Ensembles and kernels of two-layer networks.")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args(arguments)
     # Read when torch first allocates. Without it, half of the closed kernel's time goes into small pages.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    result = measure(options.threads)
-    _show(result)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if result["holds"] else 1
+    return status(measure(options.threads), _show, options.json)
 
 
 def _show(result) -> None:

@@ -11,15 +11,11 @@ Exits with status 1 if the exact solution is less than 100 times faster than RK4
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import sys
-import time
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+
+from benchmarks.stopwatch import best_of, status, surroundings, with_json
 
 NETWORKS, TIMES, DIMENSION, HORIZON = 1000, 1000, 3, 20.0
 SAMPLE, REFERENCED, DIGITS = 20, 3, 50
@@ -66,16 +62,6 @@ def reference(a0, w0, beta_star):
 
         solution = mpmath.odefun(velocity, 0, [mpmath.mpf(float(value)) for value in (a0, *w0)])
         return np.array([[float(value) for value in solution(moment)] for moment in REFERENCE_TIMES])
-
-
-def best_of(action, repeats: int) -> float:
-    """The least wall time of several runs, in seconds."""
-    elapsed = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        elapsed.append(time.perf_counter() - start)
-    return min(elapsed)
 
 
 def measure() -> dict[str, object]:
@@ -131,8 +117,7 @@ def measure() -> dict[str, object]:
             "rtol": RTOL,
             "atol": ATOL,
         },
-        "machine": {"processor": platform.machine(), "python": platform.python_version()},
-        "versions": {name: version(name) for name in ("numpy", "scipy", "mpmath")},
+        **surroundings("numpy", "scipy", "mpmath"),
         "rows": rows,
         "ratio": ratio,
         "wanted_ratio": WANTED_RATIO,
@@ -141,14 +126,8 @@ def measure() -> dict[str, object]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Exact trajectories against a loop over solve_ivp.")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
-    options = parser.parse_args(arguments)
-    result = measure()
-    _show(result)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if result["holds"] else 1
+    options = with_json("Exact trajectories against a loop over solve_ivp.").parse_args(arguments)
+    return status(measure(), _show, options.json)
 
 
 def _show(result) -> None:

@@ -13,15 +13,11 @@ horizon, or not the most accurate of all.
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import sys
-import time
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+
+from benchmarks.stopwatch import best_of, status, surroundings, with_json
 
 SIZE, TIMES, BALANCE, SCALE = 8, 1000, 0.02, 0.01
 STRONGEST, WEAKEST = 4.0, 0.02
@@ -96,16 +92,6 @@ def reference(nu0, C0, gram):
     return np.array(found).swapaxes(0, 1)
 
 
-def best_of(action, repeats: int) -> float:
-    """The least wall time of several runs, in seconds."""
-    elapsed = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        elapsed.append(time.perf_counter() - start)
-    return min(elapsed)
-
-
 def measure() -> dict[str, object]:
     """Times and errors of the closed form and of every integrator, and what follows from them."""
     from derivations.wide_linear.functions import matrix_riccati
@@ -144,8 +130,7 @@ def measure() -> dict[str, object]:
             "rtol": RTOL,
             "atol": ATOL,
         },
-        "machine": {"processor": platform.machine(), "python": platform.python_version()},
-        "versions": {name: version(name) for name in ("numpy", "scipy", "mpmath")},
+        **surroundings("numpy", "scipy", "mpmath"),
         "rows": rows,
         "ratio": ratio,
         "wanted_ratio": WANTED_RATIO,
@@ -154,16 +139,8 @@ def measure() -> dict[str, object]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description="The matrix Riccati system in closed form against solve_ivp."
-    )
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
-    options = parser.parse_args(arguments)
-    result = measure()
-    _show(result)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if result["holds"] else 1
+    options = with_json("The matrix Riccati system in closed form against solve_ivp.").parse_args(arguments)
+    return status(measure(), _show, options.json)
 
 
 def _show(result) -> None:
