@@ -3,6 +3,7 @@
 from derivations.prior_knowledge.decoupling_functions import ata, ata_2x2, offdiagonal_peak
 from derivations.prior_knowledge.flow_functions import network_function, ntk, qqt, rsm_input, rsm_output
 from derivations.prior_knowledge.limit_functions import Learnable, learnable
+from derivations.prior_knowledge.relabeling_functions import missed_modes, reversal_like
 from derivations.prior_knowledge.rotation_functions import weights
 from derivations.prior_knowledge.separatrix_functions import separatrix_distance
 from derivations.prior_knowledge.task_functions import forgetting, reversal, shallow
@@ -13,11 +14,13 @@ __all__ = [
     "ata_2x2",
     "forgetting",
     "learnable",
+    "missed_modes",
     "network_function",
     "ntk",
     "offdiagonal_peak",
     "qqt",
     "reversal",
+    "reversal_like",
     "rsm_input",
     "rsm_output",
     "separatrix_distance",
