@@ -11,6 +11,7 @@ from typing import Any
 _FUNCTIONS: tuple[str, ...] = (
     "ata",
     "ata_2x2",
+    "effective_start",
     "forgetting",
     "learnable",
     "missed_modes",

@@ -3,6 +3,7 @@
 from derivations.prior_knowledge.decoupling_functions import ata, ata_2x2, offdiagonal_peak
 from derivations.prior_knowledge.flow_functions import network_function, ntk, qqt, rsm_input, rsm_output
 from derivations.prior_knowledge.limit_functions import Learnable, learnable
+from derivations.prior_knowledge.pivot_functions import effective_start
 from derivations.prior_knowledge.relabeling_functions import missed_modes, reversal_like
 from derivations.prior_knowledge.rotation_functions import weights
 from derivations.prior_knowledge.separatrix_functions import separatrix_distance
@@ -12,6 +13,7 @@ __all__ = [
     "Learnable",
     "ata",
     "ata_2x2",
+    "effective_start",
     "forgetting",
     "learnable",
     "missed_modes",
