@@ -21,6 +21,8 @@ from symdyn.registry import verify_study
 
 # Studies all of whose claims hold, at the published setting and as a smoke test.
 CONFIRMED = (
+    "braun2022.fig-1",
+    "braun2022.fig-2ab",
     "kunin2024.fig-basins",
     "kunin2024.fig-single-neuron-trajectories",
     "kunin2024.fig234-full-rank",
@@ -326,6 +328,11 @@ def test_only_evidence_of_known_studies_is_committed():
 @pytest.mark.parametrize(
     ("key", "name", "spoil"),
     [
+        ("braun2022.fig-1", "deviation_function", lambda value: [value[-1]] * len(value)),
+        ("braun2022.fig-1", "loss_half_time", lambda value: 1.0),
+        ("braun2022.fig-2ab", "deviation_ntk", lambda value: [10 * x for x in value]),
+        ("braun2022.fig-2ab", "deviation_inputs", lambda value: [x**2 for x in value]),
+        ("braun2022.fig-2ab", "off_loss", lambda value: 0.001),
         ("kunin2024.fig234-full-rank", "rk45_error", lambda value: value + 1e-3),
         ("kunin2024.fig234-full-rank", "descent_w", lambda value: [value[0]] * len(value)),
         ("kunin2024.fig234-full-rank", "kernel_at_end", lambda value: 0.2),
