@@ -1,0 +1,401 @@
+"""What networks represent that compute the same: small random, large random and large zero-balanced starts (Braun et
+al. 2022, figure 3C-E).
+
+Eight living things, one feature for each branching of their tree, 32 hidden neurons, twenty starts of each kind. The
+appendix with the published sizes is missing; here small weights have the scale 1e-4 and large ones 3, so that W1ᵀ W1
+starts near 9 I where the task asks for eigenvalues from 1 to 4. Every start is followed to t = 30, when the slowest
+mode of the smallest weights is at its end, by the exact flow and by gradient descent with three steps.
+
+The representations of small random starts are those of the task up to the imbalance W1 W1ᵀ − W2ᵀ W2 = O(scale²), which
+the flow conserves. Descent with step h conserves the balance up to O(h). Of zero-balanced starts whose sign is left to
+chance half are on the separatrix; a second kind of cell counts them, and trains some: descent leaves the separatrix.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numerics.claims import at_least, at_most, between, mean_and_stderr, mean_at_least
+from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+from numerics.study import Cell, Plan, study
+
+PAPER = {
+    "hidden": 32,
+    "small": 1e-4,
+    "large": 3.0,
+    "seeds": list(range(20)),
+    "horizon": 30.0,
+    "rates": [0.004, 0.002, 0.001],
+    "scales": [0.03, 0.01, 0.003, 0.001],
+    "signs": 400,
+    "stuck": 12,
+    "escape_rates": [0.004, 0.002, 0.001],
+}
+SCALES = {
+    "smoke": {**PAPER, "seeds": [0, 1, 2], "rates": [0.008, 0.004, 0.002], "signs": 100},
+    "laptop": PAPER,
+    "paper": PAPER,
+}
+DIMS = {"flow": ("row", "column"), "trained": ("row", "column")}
+ESCAPED = 0.25
+GROUPS = (("living things",), ("animals", "plants"), ("fish", "birds", "trees", "flowers"))
+BLOCKS = ("input", "function", "output")
+RICH = (SMALL, BALANCED)
+
+
+def cells(cfg):
+    learned = [{"part": "learned", "start": kind, "seed": seed} for kind in KINDS for seed in cfg["seeds"]]
+    return [*learned, {"part": "signs", "start": BALANCED, "seed": -1}]
+
+
+def run(batch, cfg, device, resume):
+    parts = {"learned": _learned, "signs": _signs}
+    return parts[batch[0]["part"]](batch, cfg)
+
+
+def _learned(batch, cfg):
+    """Networks of one kind: each by its flow, all together by descent."""
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+    from numerics.rich_lazy import flow, gaps, start, trained
+
+    sigma, kind, end = hierarchy(), batch[0]["start"], [0.0, cfg["horizon"]]
+    starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
+    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
+    descents = [trained(W1, W2, sigma, end, rate)[:, -1] for rate in cfg["rates"]]
+    found = []
+    for place, cell in enumerate(batch):
+        exact = flow(kind, *starts[place], sigma, end)[-1]
+        steps = np.transpose([gaps(descent[place], sigma) for descent in descents]).tolist()
+        values = {
+            **{f"flow_{name}": gap for name, gap in zip(BLOCKS, gaps(exact, sigma), strict=True)},
+            **{f"trained_{name}": gap for name, gap in zip(BLOCKS, steps, strict=True)},
+            "rate": list(cfg["rates"]),
+            **(_scaling(cell["seed"], cfg, sigma) if kind == SMALL else {}),
+        }
+        found.append(Cell(cell, values, {"flow": exact, "trained": descents[-1][place]}))
+    return found
+
+
+def _scaling(seed, cfg, sigma):
+    """The gaps of the flow from the same directions at several scales."""
+    from numerics.rich_lazy import flow, gaps, start
+
+    found = []
+    for scale in cfg["scales"]:
+        W1, W2 = start(SMALL, {**cfg, "small": scale}, seed, sigma)
+        found.append(gaps(flow(SMALL, W1, W2, sigma, [0.0, cfg["horizon"]])[-1], sigma))
+    first, _, last = (list(column) for column in zip(*found, strict=True))
+    return {"scale": list(cfg["scales"]), "scaled_input": first, "scaled_output": last}
+
+
+def _signs(batch, cfg):
+    """Zero-balanced starts whose sign is left to chance: how many are stuck, and whether the determinant tells."""
+    import numpy as np
+
+    from derivations.prior_knowledge.limit_functions import learnable
+    from numerics.data.semantic import hierarchy
+    from numerics.linear_descent import zero_balanced_start
+
+    sigma, generator = hierarchy(), np.random.default_rng(8)
+    starts = [
+        zero_balanced_start(cfg["hidden"], 8, 8, cfg["large"] ** 2, generator) for _ in range(cfg["signs"])
+    ]
+    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
+    ends = learnable(W1, W2, sigma)
+    opposed = np.linalg.det(W2 @ W1) * np.linalg.det(sigma) < 0
+    missed = ends.excess_loss[~ends.learnable]
+    values = {
+        "starts": cfg["signs"],
+        "stuck": int((~ends.learnable).sum()),
+        "told_wrong": int((ends.learnable == opposed).sum()),
+        "least_missed": float(missed.min()),
+        "most_missed": float(missed.max()),
+        **_escapes(W1[~ends.learnable][: cfg["stuck"]], W2[~ends.learnable][: cfg["stuck"]], sigma, cfg),
+    }
+    nothing = np.full((16, 16), np.nan)
+    return [Cell(batch[0], values, {"flow": nothing, "trained": nothing})]
+
+
+def _escapes(W1, W2, sigma, cfg):
+    """How descent leaves the separatrix: when the loss that the flow keeps has been halved, at every step size.
+
+    The imbalance that steps h leave behind, O(h), grows as e^(s t) in the missed mode, so that e^(−t) is O(h) there for
+    s = 1: the fitted order of each start.
+    """
+    import numpy as np
+
+    from numerics.linear_descent import whitened_loss
+    from numerics.rich_lazy import blocks, gaps, trained
+
+    times = np.arange(0.0, cfg["horizon"] + 0.016, 0.032)
+    found, ends = [], []
+    for rate in cfg["escape_rates"]:
+        states = trained(W1, W2, sigma, times, rate)
+        low = whitened_loss(blocks(states, sigma.shape[1])[1], sigma) < ESCAPED
+        found.append(np.where(low.any(-1), times[low.argmax(-1)], np.inf))
+        ends.append(max(max(gaps(last, sigma)) for last in states[:, -1]))
+    escape = np.transpose(found)
+    escaped = escape[np.isfinite(escape).all(-1)]
+    return {
+        "trained": len(escape),
+        "escaped": len(escaped),
+        "escape_order": [fit_order(cfg["escape_rates"], np.exp(-row))[0] for row in escaped],
+        "escaped_gap": ends,
+    }
+
+
+def claims(measured):
+    """The three kinds compute the same; two of them represent the task."""
+    learned = measured.where(part="learned")
+    signs = measured.where(part="signs")[0].values
+    by_kind = {kind: learned.where(start=kind) for kind in KINDS}
+
+    def finest(kind, name):
+        return [row[-1] for row in by_kind[kind].values(f"trained_{name}")]
+
+    def largest(find, kinds, names):
+        return max(value for kind in kinds for name in names for value in find(kind, name))
+
+    def exact(kind, name):
+        return by_kind[kind].values(f"flow_{name}")
+
+    sides = ("input", "output")
+    escape_order, escape_stderr = mean_and_stderr(signs["escape_order"])
+    found = [
+        at_most(
+            "same-function-trained",
+            "trained networks of all three kinds end within 1e-9 of Σ, relative to it, and so of each other",
+            largest(finest, KINDS, ["function"]),
+            1e-9,
+        ),
+        at_most(
+            "same-function-flow",
+            "the flows of all three kinds end within 1e-9 of Σ, relative to it",
+            largest(exact, KINDS, ["function"]),
+            1e-9,
+        ),
+        at_most(
+            "rich-trained",
+            "after training W1ᵀ W1 and W2 W2ᵀ of small random and of large zero-balanced starts are those of the task "
+            "within 1 %",
+            largest(finest, RICH, sides),
+            0.01,
+        ),
+        at_most(
+            "rich-from-balance-flow",
+            "the flow of large zero-balanced starts ends at the representations of the task within 1e-9",
+            largest(exact, [BALANCED], sides),
+            1e-9,
+        ),
+    ]
+    for side in sides:
+        found.append(
+            mean_at_least(
+                f"lazy-from-large-random-{side}",
+                f"trained from large random weights, the {side} block differs from that of the task by at least half "
+                "of the latter's norm",
+                finest(LARGE, side),
+                0.5,
+            )
+        )
+        order, stderr = _order(by_kind[SMALL], "scale", f"scaled_{side}", 2)
+        found.append(
+            between(
+                f"small-scale-order-{side}",
+                f"the flow of small random starts ends at the {side} block of the task up to O(scale²): the fitted "
+                "order farthest from 2 over seeds",
+                order,
+                2 - ORDER_MARGIN,
+                2 + ORDER_MARGIN,
+                stderr=stderr,
+                max_stderr=ORDER_STDERR,
+            )
+        )
+        order, stderr = _order(by_kind[BALANCED], "rate", f"trained_{side}", 1)
+        found.append(
+            between(
+                f"step-order-{side}",
+                f"descent with step h takes the {side} block of zero-balanced starts O(h) away from that of the task: "
+                "the fitted order farthest from 1 over seeds",
+                order,
+                1 - ORDER_MARGIN,
+                1 + ORDER_MARGIN,
+                stderr=stderr,
+                max_stderr=ORDER_STDERR,
+                about="check",
+            )
+        )
+    count, spread = signs["starts"], 3 * math.sqrt(0.25 / signs["starts"])
+    return [
+        *found,
+        between(
+            "half-are-stuck",
+            f"of {count} zero-balanced starts of random sign, the fraction that the flow cannot take to Σ is one half "
+            "within three standard errors",
+            signs["stuck"] / count,
+            0.5 - spread,
+            0.5 + spread,
+            about="own",
+        ),
+        at_most(
+            "determinant-tells-which",
+            "the stuck ones are those with det(W2 W1) det Σ < 0: how many starts it tells wrong",
+            signs["told_wrong"],
+            0,
+            about="own",
+        ),
+        at_most(
+            "stuck-ones-miss-the-weakest-mode",
+            "what a stuck flow misses is one mode of the weakest level, s²/2 = 1/2 of loss: the largest deviation",
+            max(abs(signs["least_missed"] - 0.5), abs(signs["most_missed"] - 0.5)),
+            1e-9,
+            about="own",
+        ),
+        at_most(
+            "descent-leaves-the-separatrix",
+            f"of {signs['trained']} stuck starts, those that descent does not take to the task by the horizon",
+            signs["trained"] - signs["escaped"],
+            0,
+            about="own",
+        ),
+        between(
+            "escape-waits-for-the-step",
+            "and it leaves the later the smaller its step h, by ln(1/h) for s = 1: the order of e^(−t) in h, mean over "
+            "starts",
+            escape_order,
+            1 - ORDER_MARGIN,
+            1 + ORDER_MARGIN,
+            stderr=escape_stderr,
+            max_stderr=ORDER_STDERR,
+            about="own",
+        ),
+        at_least(
+            "rich-against-lazy",
+            "over all seeds, the smallest gap from large random weights is at least 100 times the largest from large "
+            "zero-balanced ones, after training",
+            min(value for side in sides for value in finest(LARGE, side))
+            / largest(finest, [BALANCED], sides),
+            100.0,
+            about="own",
+        ),
+    ]
+
+
+def _order(rows, along, name, expected):
+    """The fitted order that is farthest from the expected one, and the largest standard error."""
+    fits = [fit_order(row.values[along], row.values[name]) for row in rows]
+    return max((fit[0] for fit in fits), key=lambda order: abs(order - expected)), max(fit[1] for fit in fits)
+
+
+def figure(results):
+    from numerics.data.semantic import hierarchy
+    from numerics.plots import new_figure
+
+    sigma = hierarchy()
+    drawing = new_figure(1, 1, width=11.0, height=6.6)
+    top, bottom = drawing.subfigures(2, 1, height_ratios=[1.08, 1])
+    _task(top, sigma)
+    _final_states(bottom, results, sigma)
+    bottom.supxlabel(" ", fontsize=4)
+    return drawing
+
+
+def _task(part, sigma):
+    """The tree, its input-output correlation, and the representations of the rich solution."""
+    from numerics.data.semantic import ITEMS
+    from numerics.rich_lazy import blocks, task_state
+
+    panels = part.subplots(1, 4, width_ratios=[1.35, 1, 1, 1])
+    _tree(panels[0])
+    inputs, _, outputs = blocks(task_state(sigma), 8)
+    branches = [left if not right else f"{left} | {right}" for left, right in _branches()]
+    shown = (
+        (sigma, r"B   $\tilde{\Sigma}^{yx} = \tilde{U}\tilde{S}\tilde{V}^T$", branches, ITEMS),
+        (inputs, r"$\tilde{V}\tilde{S}\tilde{V}^T$: inputs", ITEMS, ITEMS),
+        (outputs, r"$\tilde{U}\tilde{S}\tilde{U}^T$: outputs", branches, None),
+    )
+    for axes, (matrix, title, rows, columns) in zip(panels[1:], shown, strict=True):
+        _heatmap(axes, matrix, title)
+        axes.set(yticks=range(8), xticks=range(8) if columns else [])
+        axes.set_yticklabels(rows, fontsize=7)
+        axes.set_xticklabels(columns or [], fontsize=7, rotation=90)
+        axes.tick_params(length=0)
+
+
+def _branches():
+    """The two sides of every branching, in the order of the features."""
+    from numerics.data.semantic import ITEMS
+
+    kinds = [*GROUPS[1], *GROUPS[2], *ITEMS]
+    return [("all", ""), *zip(kinds[::2], kinds[1::2], strict=True)]
+
+
+def _tree(axes):
+    """The things as leaves, their groups at the branchings above them."""
+    from numerics.data.semantic import ITEMS
+
+    levels = [*GROUPS, ITEMS]
+    for depth, names in enumerate(levels):
+        width = 8 / len(names)
+        for place, name in enumerate(names):
+            x, y = (place + 0.5) * width, -depth
+            if depth:
+                above = (place // 2 + 0.5) * 2 * width
+                axes.plot([above, x, x], [y + 1, y + 1, y], color="0.55", linewidth=1.1, zorder=1)
+            leaf = depth == len(levels) - 1
+            axes.text(
+                x, y - 0.08 if leaf else y, name, fontsize=8, ha="center", va="top" if leaf else "center",
+                rotation=90 if leaf else 0, zorder=2,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+            )  # fmt: skip
+    axes.set(xlim=(0, 8), ylim=(-3.9, 0.3))
+    axes.set_title("A   living things", fontsize=10, loc="left")
+    axes.axis("off")
+
+
+def _final_states(part, results, sigma):
+    """The trained Q Qᵀ of one network of each kind beside that of the rich solution."""
+    from numerics.rich_lazy import gaps, task_state
+
+    first = {kind: next(cell for cell in results if cell.cell["start"] == kind) for kind in KINDS}
+    shown = [(r"$QQ^T$ of the rich solution", task_state(sigma))]
+    shown += [
+        (f"{letter}   {kind}", first[kind].curves["trained"])
+        for letter, kind in zip("CDE", KINDS, strict=True)
+    ]
+    panels = part.subplots(1, 4)
+    for axes, (title, matrix) in zip(panels, shown, strict=True):
+        image = _heatmap(axes, matrix, title)
+        axes.axhline(7.5, color="black", linewidth=0.8)
+        axes.axvline(7.5, color="black", linewidth=0.8)
+        axes.set(xticks=[3.5, 11.5], yticks=[3.5, 11.5])
+        axes.set_xticklabels(["inputs", "outputs"], fontsize=8)
+        axes.set_yticklabels(["inputs", "outputs"], fontsize=8, rotation=90, va="center")
+        axes.tick_params(length=0)
+        if axes is panels[0]:
+            axes.set_xlabel("relative distance\nof the blocks from it:", fontsize=8, loc="right")
+            continue
+        first, function, last = gaps(matrix, sigma)
+        axes.set_xlabel(f"inputs {first:.1g}, outputs {last:.1g},\nfunction {function:.0e}", fontsize=8)
+    part.colorbar(image, ax=list(panels), pad=0.01, shrink=0.7, extend="both", ticks=[-2, -1, 0, 1, 2])
+
+
+def _heatmap(axes, matrix, title):
+    """A matrix on the scale of the task, beyond which colours saturate."""
+    image = axes.imshow(matrix, cmap="RdBu_r", vmin=-2.5, vmax=2.5, interpolation="nearest")
+    axes.set_title(title, fontsize=10, loc="left")
+    return image
+
+
+@study(
+    "braun2022.fig-3c-e-final-representations",
+    title="Rich and lazy learning: what small random, large random and large zero-balanced starts represent",
+)
+def rich_representations():
+    return Plan(
+        scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
+        shared=("part", "start"),
+    )  # fmt: skip
