@@ -26,6 +26,7 @@ CONFIRMED = (
     "braun2022.fig-6a",
     "braun2022.fig-6b",
     "braun2022.fig-3c-e-final-representations",
+    "braun2022.fig-5a",
     "kunin2024.fig-basins",
     "kunin2024.fig-single-neuron-trajectories",
     "kunin2024.fig234-full-rank",
