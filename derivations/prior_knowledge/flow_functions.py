@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from derivations.prior_knowledge.modal_flow import Frame, evaluate, frame_of, settled, well_conditioned
-from derivations.prior_knowledge.separatrix_functions import distance_of, overlaps_of, rounding_of
-from derivations.prior_knowledge.start_checks import read_start, read_times
+from derivations.prior_knowledge.separatrix_functions import on_separatrix_of, overlaps_of
+from derivations.prior_knowledge.start_checks import ExactlyRead, read_start, read_times
 from derivations.wide_linear.linear_flow import isotropic_flow
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
@@ -46,8 +46,13 @@ def qqt(
         W2: initial readout weights (..., N_o, N_h), with W2^T W2 - W1 W1^T = lambda I.
         sigma_yx: input-output correlation (..., N_o, N_i) for whitened inputs, of any rank.
         tau: time constant, one positive number: one over the learning rate, with t in steps.
-        on_separatrix: True gives the exact flow of starts whose `separatrix_distance` is zero to rounding.
+        on_separatrix: True gives the exact flow of starts whose `separatrix_distance` is zero as far as one can tell.
         check: False omits the checks of values, this one included.
+
+        Floats count as exact to 4 units in the last place. W1, W2 and sigma_yx of rational numbers (Fractions, rational
+        numbers or matrices of SymPy, integers in arrays of objects) are exact: then it is decided without rounding
+        whether the start is on a separatrix, and the flow is computed with as many digits as it takes (milliseconds a
+        time, not microseconds). A start that is 1e-17 away from one is off it.
 
     Returns:
         Q Q^T (..., T, N_i + N_o, N_i + N_o), inputs first; the time axis is absent when t is one number.
@@ -59,7 +64,7 @@ def qqt(
         TypeError: complex or non-numeric data.
 
     Accurate to rounding in units of |Q|^2, times the condition of the problem, for any t: late times lose as many
-    digits as `separatrix_distance` is smaller than the weights.
+    digits as `separatrix_distance` is smaller than the weights. Rational numbers lose none.
 
     Source: braun2022, eq. (5), Theorem 3.1 and Sec. 6.
 
@@ -247,12 +252,20 @@ def _state(read: Collected, on_separatrix: bool, check: bool) -> Array:
         if read.traced:
             found = _by_rows(read, times)
         else:
-            modes = overlaps_of(read)
-            stuck = distance_of(xp, modes) <= rounding_of(read)
+            stuck = on_separatrix_of(read, overlaps_of(read))
             if check and not on_separatrix:
                 arrays.require("W1 and W2", ~stuck, _OFF)
-            found = _by_kind(read, times, stuck & on_separatrix)
+            exact = isinstance(read, ExactlyRead)
+            found = _exactly(read) if exact else _by_kind(read, times, stuck & on_separatrix)
     return found if len(read["t"].shape) else found[..., 0, :, :]
+
+
+def _exactly(read: ExactlyRead) -> Array:
+    """Of rational numbers, with mpmath."""
+    from derivations.prior_knowledge.exact_flow import states
+
+    found = np.stack([states(read.times(), start) for start in read.starts.flat])
+    return found.reshape(*read.starts.shape, *found.shape[1:])
 
 
 def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:

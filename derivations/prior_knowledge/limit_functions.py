@@ -8,12 +8,19 @@ e^((R_j - R_i) t) in the place of a weaker mode i.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from derivations.prior_knowledge.separatrix_functions import overlaps_of, rounding_of
-from derivations.prior_knowledge.start_checks import balance, read_start, require_values, weight_size
+from derivations.prior_knowledge.separatrix_functions import gaps, overlaps_of, resolution
+from derivations.prior_knowledge.start_checks import (
+    ExactlyRead,
+    balance,
+    read_start,
+    require_values,
+    weight_size,
+)
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected
 
@@ -59,9 +66,11 @@ def learnable(
     Raises:
         ValueError: a value out of its domain (argument and batch indices named), a start that is not lambda-balanced
             (its imbalance is named), or shapes that do not fit.
-        TypeError: complex or non-numeric data, or a call inside a transform of torch.
+        TypeError: complex or non-numeric data, a call inside a transform of torch, or one that asks for a gradient.
 
-    Overlaps that are zero to rounding are zero. Not differentiable.
+    Overlaps are zero that 4 units in the last place of the input may make zero. For rational numbers (Fractions,
+    rational numbers or matrices of SymPy, integers in arrays of objects) it is decided exactly whether they are. Not
+    differentiable: arguments that ask for a gradient raise.
 
     Source: braun2022, Theorem 3.2 and Sec. 6, for all starts.
 
@@ -79,6 +88,8 @@ def learnable(
     noise = float(xp.finfo(read.dtype).eps) if noise is None else noise
     if not noise > 0:
         raise ValueError(f"noise must be positive; it is {noise}")
+    if isinstance(read, ExactlyRead):
+        return _ends(read, float(read["tau"]), noise)
     names = ("W1", "W2", "sigma_yx")
     plain = arrays.collect(**{name: _numpy(read[name]) for name in names})
     ends = _ends(plain, float(read["tau"]), noise)
@@ -91,22 +102,27 @@ def _numpy(x: Any) -> np.ndarray:
 
 def _ends(read: Collected, tau: float, noise: float) -> Learnable:
     with arrays.quiet(np):
-        modes, offset, small = overlaps_of(read), balance(read)[0], rounding_of(read)
+        modes, offset = overlaps_of(read), balance(read)[0]
+        small = resolution(read, gaps(np, modes.s))
         size = noise * np.sqrt(weight_size(read))
     shape = modes.overlaps.shape[:-2]
     u, _, v = np.linalg.svd(read["sigma_yx"], full_matrices=False)
-    spread = [np.broadcast_to(x, shape) for x in (offset, small, size)]
-    spread += [np.broadcast_to(x, shape + x.shape[-1:]) for x in (modes.s, modes.rates)]
+    spread = [np.broadcast_to(x, shape) for x in (offset, size)]
+    spread += [np.broadcast_to(x, shape + x.shape[-1:]) for x in (small, modes.s, modes.rates)]
     spread += [np.broadcast_to(x, shape + x.shape[-2:]) for x in (u, v, modes.overlaps)]
-    ends = [_end(*(x[index] for x in spread)) for index in np.ndindex(shape)]
+    if isinstance(read, ExactlyRead):
+        numbers = [spread[i] for i in (0, 1, 3, 4)]
+        ends = [_exact_end(read.starts[index], *(x[index] for x in numbers)) for index in np.ndindex(shape)]
+    else:
+        ends = [_end(*(x[index] for x in spread)) for index in np.ndindex(shape)]
     columns = [np.array(x).reshape(shape + np.shape(x[0])) for x in zip(*ends, strict=True)]
     return Learnable(*columns[:4], escape_time=tau * columns[4])
 
 
 def _end(
     offset: float,
-    small: float,
     noise: float,
+    small: np.ndarray,
     s: np.ndarray,
     rates: np.ndarray,
     u: np.ndarray,
@@ -121,23 +137,58 @@ def _end(
         np.split(np.arange(number), np.flatnonzero(s[: number - 1] - s[1:number] > tie) + 1) if number else []
     )
     limit, basis = np.zeros((len(u), v.shape[-1]), s.dtype), np.zeros((hidden, 0), s.dtype)
-    room, loss, weakest, missed = min(hidden, number), 0.0, np.inf, 0.0
-    for group in groups:
-        together, sizes, _ = np.linalg.svd(overlaps[:, : group[-1] + 1], full_matrices=False)
+    ranks = _ranks(overlaps, groups, small)
+    for group, rank in zip(groups, ranks, strict=True):
         rest = overlaps[:, group]
         for _ in range(2):
             rest = rest - basis @ (basis.T @ rest)
-        caught = max(int((sizes > small).sum()) - basis.shape[1], 0)
-        basis = together[:, : basis.shape[1] + caught]
-        wanted = min(len(group), room)
-        room -= wanted
-        right = np.linalg.svd(rest, full_matrices=False)[2][:caught]
+        left, _, right = np.linalg.svd(rest, full_matrices=False)
+        caught = rank - basis.shape[1]
+        basis, right = np.hstack((basis, left[:, :caught])), right[:caught]
         limit = limit + (u[:, group] * s[group]) @ right.T @ right @ v[group]
-        weakest = rates[group[0]] if caught else weakest
+    return _summary([len(group) for group in groups], ranks, hidden, offset, noise, s, rates, limit)
+
+
+def _ranks(overlaps: np.ndarray, groups: list[np.ndarray], small: np.ndarray) -> list[int]:
+    """Of the overlaps with the first groups. A group adds no more than its size: so what is certain of all of them says
+    something of those before, where a narrow gap makes them uncertain."""
+    ranks = []
+    for group in groups:
+        sizes = np.linalg.svd(overlaps[:, : group[-1] + 1], compute_uv=False)
+        ranks.append(int((sizes > small[group[-1]]).sum()))
+    for k in range(len(groups) - 1, 0, -1):
+        ranks[k - 1] = max(ranks[k - 1], ranks[k] - len(groups[k]))
+    return list(np.maximum.accumulate(ranks)) if ranks else []
+
+
+def _exact_end(start: Any, offset: float, noise: float, s: np.ndarray, rates: np.ndarray) -> Learnable:
+    """Of one start of rational numbers."""
+    from derivations.prior_knowledge.exact_flow import limit
+
+    sizes, ranks = start.decision.sizes, start.decision.ranks
+    return _summary(sizes, ranks, start.hidden, offset, noise, s, rates, limit(start))
+
+
+def _summary(
+    sizes: Sequence[int],
+    ranks: Sequence[int],
+    hidden: int,
+    offset: float,
+    noise: float,
+    s: np.ndarray,
+    rates: np.ndarray,
+    limit: np.ndarray,
+) -> Learnable:
+    """From the numbers of equal singular values, and the ranks of the overlaps with all modes at least that strong."""
+    room, loss, weakest, missed = min(hidden, sum(sizes)), 0.0, np.inf, 0.0
+    rank = place = 0
+    for size, now in zip(sizes, ranks, strict=True):
+        caught, wanted = now - rank, min(size, room)
+        weakest = rates[place] if caught else weakest
         if caught < wanted:
-            missed = max(missed, rates[group[0]])
-        loss += (wanted - caught) * s[group[0]] ** 2 / 2
-    rank = basis.shape[1]
+            missed = max(missed, rates[place])
+        loss += (wanted - caught) * s[place] ** 2 / 2
+        room, rank, place = room - wanted, now, place + size
     if missed == 0:
         return Learnable(True, limit, rank, s.dtype.type(0), s.dtype.type(0))
     rate = missed - (abs(offset) / 2 if rank < hidden else weakest)

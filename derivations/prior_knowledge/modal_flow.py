@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derivations.prior_knowledge.start_checks import balance, weight_size
+from derivations.prior_knowledge.separatrix_functions import gaps, resolution, tie_of
+from derivations.prior_knowledge.start_checks import balance
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_ROUNDING = {"float32": 5e-6, "float64": 1e-14}
 _WHOLE, _FRONT = 30, 1e4
 
 
@@ -41,6 +41,7 @@ def _eigenvectors(read: Collected) -> tuple[Array, Array]:
     """Of F = [[-lambda/2, sigma_yx^T], [sigma_yx, lambda/2]], rates falling."""
     xp = read.xp
     u, s, v = xp.linalg.svd(read["sigma_yx"], full_matrices=True)
+    s = _tied(read, s)
     v, k, half = transpose(v), s.shape[-1], balance(read)[0][..., None] / 2
     R = arrays.hypot(xp, s + 0 * half, half + 0 * s)
     larger = R + xp.abs(half)
@@ -66,6 +67,14 @@ def _eigenvectors(read: Collected) -> tuple[Array, Array]:
     return take(vectors, order[..., None, :], -1), take(rates, order, -1)
 
 
+def _tied(read: Collected, s: Array) -> Array:
+    """Singular values that differ by rounding alone made equal: their rates must not part in long times."""
+    tie, found = arrays.detach(tie_of(read, s))[..., 0], [s[..., 0]]
+    for j in range(1, s.shape[-1]):
+        found.append(read.xp.where(s[..., j - 1] - s[..., j] > tie, s[..., j], found[-1]))
+    return read.xp.stack(found, -1)
+
+
 def frame_of(read: Collected, dependent: bool) -> Frame:
     """The frame of every start; `dependent` takes pivots for zero that are zero to rounding."""
     xp, W1, W2t = read.xp, read["W1"], transpose(read["W2"])
@@ -76,26 +85,42 @@ def frame_of(read: Collected, dependent: bool) -> Frame:
     if not dependent:
         basis, rows = xp.linalg.qr(overlaps)
         return Frame(vectors, rates, xp.triu(rows), growing[..., : rows.shape[-2]], basis)
-    basis = _echelon(read, overlaps)
+    basis = _echelon(read, overlaps, _small(read, overlaps.shape[-1]))
     rows = xp.triu(transpose(basis) @ overlaps)
     return Frame(vectors, rates, rows, growing + 0 * overlaps[..., 0, :], basis)
 
 
-def _echelon(read: Collected, overlaps: Array) -> Array:
+def _small(read: Collected, count: int) -> Array:
+    """What counts as zero of the overlaps with the first mode, the first two, and so on."""
+    xp = read.xp
+    s = arrays.detach(xp.linalg.svd(read["sigma_yx"], full_matrices=False)[1])
+    gap, tie = gaps(xp, s), tie_of(read, s)
+    # Equal singular values have no basis of their own: within them, only the weights are inexact.
+    steep = arrays.where(xp, (gap > tie) & (s > tie), gap, np.inf)
+    plain = arrays.where(xp, 0 * s[..., :1] == 0, np.inf, s[..., :1])
+    return resolution(read, xp.concatenate((steep, *[plain] * (count - s.shape[-1])), -1))
+
+
+def _echelon(read: Collected, overlaps: Array, small: Array) -> Array:
     """P with a column for every mode, zero where the overlap lies in the span of those before to rounding."""
     xp, n = read.xp, overlaps.shape[-1]
-    small = _ROUNDING[str(read.dtype).rpartition(".")[2]] * xp.sqrt(arrays.detach(weight_size(read)))
+    ranks = [
+        (
+            xp.linalg.svd(arrays.detach(overlaps[..., : j + 1]), full_matrices=False)[1] > small[..., j, None]
+        ).sum(-1)
+        for j in range(n)
+    ]
+    for j in range(n - 1, 0, -1):
+        ranks[j - 1] = xp.maximum(ranks[j - 1], ranks[j] - 1)
     basis, before = [], 0
-    for j in range(n):
-        values = xp.linalg.svd(arrays.detach(overlaps[..., : j + 1]), full_matrices=False)[1]
-        rank = (values > small[..., None]).sum(-1)
+    for j, rank in enumerate(ranks):
         direction = overlaps[..., j]
         for _ in range(2):
             for earlier in basis:
                 direction = direction - earlier * (earlier * direction).sum(-1)[..., None]
         direction = arrays.divide(xp, direction, arrays.norm(xp, direction)[..., None])
         basis.append(direction * (rank > before)[..., None])
-        before = rank
+        before = xp.maximum(rank, before + 0 * rank)
     return xp.stack(basis, -1)
 
 

@@ -20,8 +20,13 @@ from typing import Any
 import numpy as np
 
 from derivations.prior_knowledge.modal_flow import Frame, frame_of, lift
-from derivations.prior_knowledge.separatrix_functions import distance_of, overlaps_of, rounding_of
-from derivations.prior_knowledge.start_checks import read_start, read_times, require_values
+from derivations.prior_knowledge.separatrix_functions import (
+    Overlaps,
+    on_separatrix_of,
+    overlaps_of,
+    within_rounding,
+)
+from derivations.prior_knowledge.start_checks import ExactlyRead, read_start, read_times, require_values
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
@@ -54,8 +59,8 @@ def weights(
 
     Raises:
         ValueError: as `qqt`.
-        TypeError: as `qqt`, or a call inside a transform of torch.
-        ArithmeticError: more than 200,000 steps.
+        TypeError: as `qqt`, a call inside a transform of torch, or arguments that ask for a gradient, which it has not.
+        ArithmeticError: more than 200,000 steps, or rational numbers whose `separatrix_distance` rounding hides.
 
     Not differentiable. One choice of steps serves the whole batch.
 
@@ -67,12 +72,12 @@ def weights(
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
     require_values("weights", read)
-    read = arrays.collect(
-        **{name: arrays.detach(read[name]) for name in ("t", "W1", "W2", "sigma_yx", "tau")}
-    )
     xp, times = read.xp, read_times(read, check)
     with arrays.quiet(xp):
-        stuck = distance_of(xp, overlaps_of(read)) <= rounding_of(read)
+        modes = overlaps_of(read)
+        stuck = on_separatrix_of(read, modes)
+        if isinstance(read, ExactlyRead):
+            _require_same(read, stuck, modes)
         if check and not on_separatrix:
             arrays.require(
                 "W1 and W2", ~stuck, "off the separatrix of this task (on_separatrix=True allows it)"
@@ -83,6 +88,15 @@ def weights(
     inputs = read["W1"].shape[-1]
     first, second = Z[..., :inputs], transpose(Z[..., inputs:])
     return (first, second) if len(read["t"].shape) else (first[..., 0, :, :], second[..., 0, :, :])
+
+
+def _require_same(read: ExactlyRead, stuck: Array, modes: Overlaps) -> None:
+    """Raise ArithmeticError where float64 does not see what rational numbers decide."""
+    if (stuck != within_rounding(read, modes)).any():
+        raise ArithmeticError(
+            "this start is too near to a separatrix for the digits of float64, in which the rotation of the hidden "
+            "neurons is computed; qqt and network_function have as many digits as it takes"
+        )
 
 
 def _rotations(xp: Any, times: Array, frame: Frame) -> Array:

@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derivations.prior_knowledge.start_checks import balance, read_start, weight_size
+from derivations.prior_knowledge.start_checks import ExactlyRead, balance, read_start, weight_size
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_ROUNDING = 1e-14
-_ROUNDING_32 = 5e-6
+_INPUT, _COMPUTED = 4, 1
 
 
 class Overlaps(NamedTuple):
@@ -62,9 +61,11 @@ def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool
         check: False omits the checks of values.
 
     Returns:
-        The distance (...), in the units of the weights; +inf where sigma_yx = 0, which every start learns. Rounding
-        leaves about 1e-16 of the weights of it. The solution at late times loses as many digits as the distance is
-        smaller than the weights.
+        The distance (...), in the units of the weights; +inf where sigma_yx = 0, which every start learns. It is known
+        as well as 4 units in the last place of the input allow: to 1e-15 |Z| (1 + |sigma_yx|/(s_m - s_(m+1))). The
+        solution at late times loses as many digits as the distance is smaller than the weights. Rational numbers
+        (Fractions, rational numbers or matrices of SymPy, integers in arrays of objects) are exact: then it is decided
+        without rounding whether the distance is zero, and if not, all digits of it are right.
 
     Raises:
         ValueError: a value out of its domain (argument and batch indices named), a start that is not lambda-balanced
@@ -79,8 +80,16 @@ def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool
     0.0
     """
     read = read_start(check, W1=W1, W2=W2, sigma_yx=sigma_yx)
+    if isinstance(read, ExactlyRead):
+        return _exact_distance(read)
     with arrays.quiet(read.xp):
         return distance_of(read.xp, overlaps_of(read))
+
+
+def _exact_distance(read: ExactlyRead) -> Array:
+    from derivations.prior_knowledge.exact_flow import distance
+
+    return np.array([distance(start) for start in read.starts.flat]).reshape(read.starts.shape)
 
 
 def overlaps_of(read: Collected) -> Overlaps:
@@ -96,7 +105,7 @@ def overlaps_of(read: Collected) -> Overlaps:
     inputs, outputs = v * sin[..., None, :], u * cos[..., None, :]
     found = W1 @ inputs + transpose(W2) @ outputs
     fixed = arrays.detach(s)
-    tie = 4 * max(read["sigma_yx"].shape[-2:]) * xp.finfo(s.dtype).eps * fixed[..., :1]
+    tie = tie_of(read, fixed)
     alive = fixed > tie
     place = linalg.constant_like(xp, np.arange(s.shape[-1]), s)
     number = xp.clip(alive.sum(-1), None, W1.shape[-2])[..., None]
@@ -109,11 +118,64 @@ def overlaps_of(read: Collected) -> Overlaps:
 
 def distance_of(xp: Any, modes: Overlaps) -> Array:
     """The distance (...) from the overlaps."""
+    return xp.minimum(*_distances(xp, modes))
+
+
+def on_separatrix_of(read: Collected, modes: Overlaps) -> Array:
+    """Where the distance is zero: exactly for rational numbers, and otherwise as far as 4 units in the last place of
+    the input tell, see `resolution`."""
+    if isinstance(read, ExactlyRead):
+        found = [start.decision.on_separatrix for start in read.starts.flat]
+        return np.array(found, dtype=bool).reshape(read.starts.shape)
+    return within_rounding(read, modes)
+
+
+def within_rounding(read: Collected, modes: Overlaps) -> Array:
+    """Where rounding of the input may hide the distance from zero."""
+    xp, found = read.xp, False
+    s = arrays.detach(modes.s)
+    for distance, mask in zip(_distances(xp, modes), (modes.within, modes.above), strict=True):
+        last = mask.sum(-1)[..., None]
+        place = linalg.constant_like(xp, np.arange(s.shape[-1]), s)
+        gap = xp.where(place == last - 1, gaps(xp, s), 0 * s).sum(-1)
+        found = found | (arrays.detach(distance) <= resolution(read, gap[..., None])[..., 0])
+    return found
+
+
+def tie_of(read: Collected, s: Array) -> Array:
+    """Singular values (..., k) that are nearer than this (..., 1) are equal, and smaller ones are zero."""
+    return 4 * max(read["sigma_yx"].shape[-2:]) * read.xp.finfo(s.dtype).eps * s[..., :1]
+
+
+def gaps(xp: Any, s: Array) -> Array:
+    """s_j - s_(j+1), and the last singular value itself."""
+    return xp.concatenate((s[..., :-1] - s[..., 1:], s[..., -1:]), -1)
+
+
+def resolution(read: Collected, gap: Array) -> Array:
+    r"""How far (..., k) rounding moves singular values of the overlaps with modes that gaps (..., k) set apart.
+
+    Input is exact to 4 units in the last place. So Z = [W1 W2^T] moves by 4 eps |Z|, and the modes turn by
+    4 eps |sigma_yx|/gap (Wedin): 4 eps |Z| (1 + |sigma_yx|/gap) in all, with Frobenius norms. The computation adds as
+    much as one unit would.
+    """
+    xp = read.xp
+    size = xp.sqrt(arrays.detach(weight_size(read)))[..., None]
+    task = linalg.size(xp, arrays.detach(read["sigma_yx"]))[..., None]
+    turn = arrays.where(xp, gap > 0, task / arrays.where(xp, gap > 0, gap, 1.0), 0.0)
+    return (_INPUT + _COMPUTED) * xp.finfo(read.dtype).eps * size * (1 + turn)
+
+
+def _distances(xp: Any, modes: Overlaps) -> tuple[Array, Array]:
+    """Of the modes down to the weakest that can be learned. Where that one shares its singular value with more modes
+    than there is room for, of all of these, and of the stronger ones; else the second is infinite."""
     number = modes.learnable
-    return xp.minimum(
-        _singular_value(xp, modes.overlaps, modes.within, number),
-        _singular_value(xp, modes.overlaps, modes.above, modes.above.sum(-1)),
-    )
+    first = _singular_value(xp, modes.overlaps, modes.within, number)
+    crowded = modes.within.sum(-1) > number
+    if xp is np and not crowded.any():
+        return first, arrays.where(xp, crowded, first, np.inf)
+    second = _singular_value(xp, modes.overlaps, modes.above, modes.above.sum(-1))
+    return first, arrays.where(xp, crowded, second, np.inf)
 
 
 def _singular_value(xp: Any, overlaps: Array, mask: Array, number: Array) -> Array:
@@ -122,14 +184,3 @@ def _singular_value(xp: Any, overlaps: Array, mask: Array, number: Array) -> Arr
     place = linalg.constant_like(xp, np.arange(values.shape[-1]), values)
     chosen = arrays.where(xp, place == number[..., None] - 1, values, 0.0).sum(-1)
     return arrays.where(xp, number > 0, chosen, np.inf)
-
-
-def on_separatrix_of(read: Collected, modes: Overlaps) -> Array:
-    """Where the distance is zero to rounding, in units of the weights."""
-    return distance_of(read.xp, modes) <= rounding_of(read)
-
-
-def rounding_of(read: Collected) -> Array:
-    """The size (...) below which an overlap is zero to rounding."""
-    small = _ROUNDING_32 if str(read.dtype).endswith("32") else _ROUNDING
-    return small * read.xp.sqrt(arrays.detach(weight_size(read)))

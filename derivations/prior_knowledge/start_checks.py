@@ -1,7 +1,14 @@
-r"""Reading a lambda-balanced start: W2^T W2 - W1 W1^T = lambda I."""
+r"""Reading a lambda-balanced start: W2^T W2 - W1 W1^T = lambda I.
+
+Floats count as exact to 4 units in the last place. Weights and tasks of rational numbers are exact: Fractions, rational
+numbers or matrices of SymPy, or integers in arrays of objects. Then so are the balance and what is decided about them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,6 +16,21 @@ import numpy as np
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
+
+_MATRICES = ("W1", "W2", "sigma_yx")
+
+
+@dataclass(frozen=True)
+class ExactlyRead(Collected):
+    """Arguments rounded to float64, and what was given: an `ExactStart` for every member of the batch, t and tau."""
+
+    starts: np.ndarray
+    given: Mapping[str, object]
+
+    def times(self) -> list[Fraction]:
+        """t/tau as they were given."""
+        tau = _fraction(np.asarray(self.given["tau"]).item())
+        return [_fraction(t) / tau for t in np.asarray(self.given["t"]).reshape(-1).tolist()]
 
 
 def read_times(read: Collected, check: bool) -> Array:
@@ -26,7 +48,8 @@ def read_times(read: Collected, check: bool) -> Array:
 
 def read_start(check: bool, **arguments: object) -> Collected:
     """Read W1, W2 and sigma_yx, with whatever else is given: shapes always, values if they are to be checked."""
-    read = arrays.collect(**arguments)
+    exact = _rational(arguments)
+    read = arrays.collect(**({**arguments, **_rounded(arguments)} if exact else arguments))
     check_weights(read)
     linalg.check_matrix("sigma_yx", read["sigma_yx"])
     shape = (read["W2"].shape[-2], read["W1"].shape[-1])
@@ -35,10 +58,50 @@ def read_start(check: bool, **arguments: object) -> Collected:
         raise ValueError(f"sigma_yx must be {shape}, outputs by inputs, to fit W1 and W2; it is {found}")
     batches = {name: tuple(read[name].shape[:-2]) for name in ("W1", "W2", "sigma_yx")}
     arrays.broadcast_shape(**batches)
+    if exact:
+        return ExactlyRead(read.xp, read.dtype, False, read.arrays, _starts(exact), arguments)
     if check and not read.traced:
         arrays.require("sigma_yx", read.xp.isfinite(read["sigma_yx"]).all(-1).all(-1), "finite")
         require_balanced(read)
     return read
+
+
+def _rational(arguments: Mapping[str, object]) -> dict[str, np.ndarray] | None:
+    """W1, W2 and sigma_yx as arrays of objects if one of them is given by such; None if not."""
+    if any(arrays.is_tensor(arguments[name]) for name in _MATRICES):
+        return None
+    try:
+        found = {name: np.asarray(arguments[name]) for name in _MATRICES}
+    except ValueError:
+        return None
+    if all(x.dtype.kind != "O" for x in found.values()):
+        return None
+    from derivations.prior_knowledge.exact_decision import fractions
+
+    return {name: fractions(name, x.astype(object)) for name, x in found.items()}
+
+
+def _rounded(arguments: Mapping[str, object]) -> dict[str, np.ndarray]:
+    """Arguments of rational numbers as floats."""
+    found = {name: np.asarray(x) for name, x in arguments.items() if not arrays.is_tensor(x)}
+    return {name: x.astype(float) for name, x in found.items() if x.dtype.kind == "O" or name in _MATRICES}
+
+
+def _starts(exact: Mapping[str, np.ndarray]) -> np.ndarray:
+    """An `ExactStart` for every member of the batch."""
+    from derivations.prior_knowledge.exact_decision import ExactStart
+
+    shape = arrays.broadcast_shape(**{name: x.shape[:-2] for name, x in exact.items()})
+    spread = [np.broadcast_to(exact[name], shape + exact[name].shape[-2:]) for name in _MATRICES]
+    found = np.empty(shape, dtype=object)
+    for index in np.ndindex(shape):
+        found[index] = ExactStart(*(x[index].tolist() for x in spread))
+    return found
+
+
+def _fraction(x: Any) -> Fraction:
+    """Of a float, an integer, a Fraction, or a rational number of SymPy."""
+    return Fraction(int(x.p), int(x.q)) if hasattr(x, "p") else Fraction(x)
 
 
 def check_weights(read: Collected) -> None:
@@ -81,11 +144,14 @@ def require_balanced(read: Collected) -> None:
 
 
 def require_values(name: str, read: Collected) -> None:
-    """Raise TypeError inside a transform, for a function whose branches depend on values."""
+    """Raise TypeError inside a transform, for a function whose branches depend on values, and where a gradient is asked
+    of it, which it has not."""
     if read.traced:
         raise TypeError(
             f"{name} depends on values by its branches; call it outside torch.func transforms and torch.compile"
         )
+    if read.xp is not np and read.xp.is_grad_enabled() and any(x.requires_grad for x in read):
+        raise TypeError(f"{name} has no gradient; detach its arguments, or call it under torch.no_grad()")
 
 
 def _numbers(x: Any) -> np.ndarray:
