@@ -18,6 +18,7 @@ from derivations.prior_knowledge.start_checks import (
     ExactlyRead,
     balance,
     read_start,
+    require_no_gradient,
     require_values,
     weight_size,
 )
@@ -80,6 +81,7 @@ def learnable(
     """
     read = read_start(check, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
     require_values("learnable", read)
+    require_no_gradient("learnable", read)
     if len(read["tau"].shape):
         raise ValueError(f"tau must be one number; its shape is {tuple(read['tau'].shape)}")
     if check and not read.traced:

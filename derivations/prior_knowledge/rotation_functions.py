@@ -26,7 +26,13 @@ from derivations.prior_knowledge.separatrix_functions import (
     overlaps_of,
     within_rounding,
 )
-from derivations.prior_knowledge.start_checks import ExactlyRead, read_start, read_times, require_values
+from derivations.prior_knowledge.start_checks import (
+    ExactlyRead,
+    read_start,
+    read_times,
+    require_no_gradient,
+    require_values,
+)
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
@@ -72,6 +78,7 @@ def weights(
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
     require_values("weights", read)
+    require_no_gradient("weights", read)
     xp, times = read.xp, read_times(read, check)
     with arrays.quiet(xp):
         modes = overlaps_of(read)

@@ -144,12 +144,15 @@ def require_balanced(read: Collected) -> None:
 
 
 def require_values(name: str, read: Collected) -> None:
-    """Raise TypeError inside a transform, for a function whose branches depend on values, and where a gradient is asked
-    of it, which it has not."""
+    """Raise TypeError inside a transform, for a function whose branches depend on values."""
     if read.traced:
         raise TypeError(
             f"{name} depends on values by its branches; call it outside torch.func transforms and torch.compile"
         )
+
+
+def require_no_gradient(name: str, read: Collected) -> None:
+    """Raise TypeError where a gradient is asked of a function that has none."""
     if read.xp is not np and read.xp.is_grad_enabled() and any(x.requires_grad for x in read):
         raise TypeError(f"{name} has no gradient; detach its arguments, or call it under torch.no_grad()")
 

@@ -94,3 +94,12 @@ def test_inside_a_transform_the_functions_that_branch_on_values_say_so(function)
     one = torch.eye(2, dtype=torch.float64)
     with pytest.raises(TypeError, match=r"outside torch\.func transforms"):
         torch.func.vmap(lambda sigma: function(one, one, sigma))(one[None])
+
+
+@pytest.mark.parametrize("function", [learnable, lambda *x: weights(1.0, *x)])
+def test_a_gradient_is_refused_rather_than_lost(function):
+    one = torch.eye(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(TypeError, match="has no gradient; detach its arguments"):
+        function(one, one, one)
+    with torch.no_grad():
+        function(one, one, one)
