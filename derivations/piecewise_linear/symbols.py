@@ -51,6 +51,13 @@ alpha = words.scalar("alpha", r"\alpha", "relative scale of the layers, or what 
 tau = words.scalar("tau", r"\tau", "scale of the layers")
 beta_a = words.scalar("betaa", r"\beta_a", "standard deviation of the read-out weights")
 beta_w = words.scalar("betaW", r"\beta_W", "standard deviation of the input weights")
+total = words.scalar("total", r"\Sigma", "scale of the whole network, hβ_aβ_W/α")
+ratio = words.scalar("ratio", r"\kappa'", "relative scale of the layers, β_a/β_W")
+imbalance = words.scalar("imbalance", r"\Delta", "sum of the balances of a network, divided by α")
+first = words.scalar("firstnorm", r"\nu", "squared norm of the first layer, divided by α")
+demand = words.scalar("demand", "q", "size of a label, divided by that of its input")
+power = words.scalar("power", r"\gamma_\kappa", "γ of the phase diagram: β_aβ_W/α is h^-γ")
+power_ratio = words.scalar("powerratio", r"\gamma_{\kappa'}", "γ' of the phase diagram: β_a/β_W is h^-γ'")
 g_of = words.function(sp.Function("g", real=True), "g", "an unspecified function")
 s = words.scalar("s", "s", "a point of the line")
 
