@@ -11,6 +11,8 @@ import numpy as np
 
 EXACT = {"color": "black", "linewidth": 1.0, "linestyle": (0, (1, 1.6)), "zorder": 5}
 POSITIVE, NEGATIVE = "#2166ac", "#b2182b"
+ACTIVATION_COLORS = {"linear": "#d1495b", "tanh": "#1b6ca8", "relu": "#3a8f5c"}
+ACTIVATION_NAMES = {"linear": "linear", "tanh": "tanh", "relu": "ReLU"}
 _PANEL = 2.7
 
 

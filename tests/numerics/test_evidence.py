@@ -30,6 +30,7 @@ CONFIRMED = (
     "braun2022.fig-3c-e-final-representations",
     "braun2022.fig-4a",
     "braun2022.fig-5a",
+    "braun2022.fig-5c",
     "kunin2024.fig-basins",
     "kunin2024.fig-single-neuron-trajectories",
     "kunin2024.fig234-full-rank",
@@ -41,6 +42,15 @@ CONFIRMED = (
 )
 # Studies whose evidence is of another scale, or contradicts some of what the source says: scale and claims that fail.
 FINDINGS: dict[str, tuple[str, set[str]]] = {
+    "braun2022.fig-5b": (
+        "paper",
+        {
+            "most-tanh-networks-forget-more",
+            "tanh-forgets-more-of-linear-tasks",
+            "relu-forgets-more-of-linear-tasks",
+        },
+    ),
+    "braun2022.fig-5de": ("paper", {"tanh-is-not-predicted", "relu-is-not-predicted"}),
     "kunin2024.fig1b-phase-portrait": (
         "laptop",
         {

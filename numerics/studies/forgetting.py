@@ -1,0 +1,228 @@
+"""Forgetting that was foretold, and forgetting that was measured (Braun et al. 2022, figure 5B).
+
+Fifty networks of each kind (linear, tanh, ReLU) learn one task and then another. How much of the first is forgotten,
+L_1(T_2) − L_1(T_1), is told from the correlations of the tasks before training, by
+``derivations.prior_knowledge.forgetting``. The published sizes and tasks are not stated. Here N_h, N_i, N_o = 10, 5, 3
+and every task has ten whitened inputs of its own; its targets are a linear map of the inputs, with singular values
+between 0.5 and 2, and a part of mean square noise² that no linear map explains. What a nonlinear network forgets
+depends on that part, so that its size is varied; at every size the starts and the correlations of a seed are the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numerics.claims import at_least, at_most, mean_at_least
+from numerics.continual import ACTIVATIONS
+from numerics.study import Cell, Plan, study
+
+PAPER = {
+    "sizes": [10, 5, 3],
+    "P": 10,
+    "strengths": [0.5, 2.0],
+    "start": 0.01,
+    "noises": [0.0, 0.5, 1.0, 1.5, 2.0],
+    "rate": 0.02,
+    "steps": 5000,
+    "seeds": list(range(50)),
+}
+SCALES = {
+    "smoke": {**PAPER, "noises": [0.0, 1.0], "steps": 1200},
+    "laptop": PAPER,
+    "paper": PAPER,
+}
+DIMS: dict[str, tuple[str, ...]] = {}
+
+
+def cells(cfg):
+    return [
+        {"activation": kind, "noise": noise, "seed": seed}
+        for kind in ACTIVATIONS
+        for noise in cfg["noises"]
+        for seed in cfg["seeds"]
+    ]
+
+
+def run(batch, cfg, device, resume):
+    import numpy as np
+
+    from derivations.prior_knowledge.task_functions import forgetting
+    from numerics.continual import correlation, losses, random_sequence, second_moment, train_sequence
+
+    drawn = [
+        random_sequence(
+            tuple(cfg["sizes"]), 2, P=cfg["P"], strengths=tuple(cfg["strengths"]), noise=cell["noise"],
+            start=cfg["start"], seed=[cell["seed"], 54],
+        )
+        for cell in batch
+    ]  # fmt: skip
+    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
+    kind = batch[0]["activation"]
+    ends = train_sequence(W1, W2, X, Y, activation=kind, rate=cfg["rate"], steps=cfg["steps"], device=device)
+    L = losses(*ends, X, Y, kind)
+    foretold = forgetting(correlation(X, Y), second_moment(Y))
+    return [
+        Cell(
+            cell,
+            {
+                "foretold": float(foretold[place, 0, 1] - foretold[place, 0, 0]),
+                "measured": float(L[place, 0, 2] - L[place, 0, 1]),
+                "learned": float(foretold[place, 0, 0] - L[place, 0, 1]),
+                "left": float(L[place, 0, 2] - foretold[place, 0, 1]),
+            },
+            {},
+        )
+        for place, cell in enumerate(batch)
+    ]
+
+
+def excess(rows):
+    """How much more was forgotten than foretold, network by network."""
+    return [a - b for a, b in zip(rows.values("measured"), rows.values("foretold"), strict=True)]
+
+
+def claims(measured):
+    """Linear networks on the diagonal, the others off it, and on which side of it."""
+    linear = measured.where(activation="linear")
+    noises = measured.coordinates("noise")
+    rms = {kind: _rms(excess(measured.where(activation=kind))) for kind in ACTIVATIONS}
+    noisy = {kind: measured.where(activation=kind, noise=1.0) for kind in ("tanh", "relu")}
+    loudest = {kind: measured.where(activation=kind, noise=max(noises)) for kind in ("tanh", "relu")}
+    plain = {kind: measured.where(activation=kind, noise=0.0) for kind in ("tanh", "relu")}
+    return [
+        at_most(
+            "linear-on-the-diagonal",
+            f"what {len(linear)} linear networks forget is within 1e-6 of what was foretold",
+            max(abs(value) for value in excess(linear)),
+            1e-6,
+        ),
+        *(
+            at_least(
+                f"{kind}-off-the-diagonal",
+                f"what {kind} networks forget deviates from it by at least 0.1, root mean square",
+                rms[kind],
+                0.1,
+            )
+            for kind in ("tanh", "relu")
+        ),
+        *(
+            mean_at_least(
+                f"{kind}-forgets-more",
+                f"{kind} networks forget more than foretold, on tasks of which a linear map leaves ½ unexplained",
+                excess(noisy[kind]),
+                0.0,
+            )
+            for kind in ("tanh", "relu")
+        ),
+        *(
+            at_least(
+                f"most-{kind}-networks-forget-more",
+                f"on these tasks the fraction of {kind} networks that forget more than foretold: for 50 of them at "
+                "least 0.66, where a two-sided sign test excludes one half",
+                _fraction(excess(noisy[kind])),
+                0.66,
+            )
+            for kind in ("tanh", "relu")
+        ),
+        *(
+            mean_at_least(
+                f"{kind}-forgets-more-of-linear-tasks",
+                f"{kind} networks forget more than foretold also of tasks that a linear map explains",
+                excess(plain[kind]),
+                0.0,
+            )
+            for kind in ("tanh", "relu")
+        ),
+        *(
+            mean_at_least(
+                f"{kind}-excess-grows-with-noise",
+                f"{kind} networks forget at least 1 more than foretold, of tasks with the largest noise, than of "
+                "linear ones: paired by seed",
+                [a - b for a, b in zip(excess(loudest[kind]), excess(plain[kind]), strict=True)],
+                1.0,
+                about="own",
+            )
+            for kind in ("tanh", "relu")
+        ),
+        at_most(
+            "linear-networks-have-learned",
+            "linear networks end the first task within 1e-6 of the best linear map",
+            max(abs(value) for value in linear.values("learned")),
+            1e-6,
+            about="check",
+        ),
+    ]
+
+
+def _rms(values):
+    return math.sqrt(math.fsum(value * value for value in values) / len(values))
+
+
+def _fraction(values):
+    return sum(value > 0 for value in values) / len(values)
+
+
+def figure(results):
+    from numerics.claims import Measurement, Measurements
+    from numerics.plots import new_figure, style
+
+    measured = Measurements([Measurement(cell.cell, cell.values) for cell in results])
+    drawing = new_figure(1, 3, width=2.9, height=2.9)
+    panels = drawing.subplots(1, 3)
+    titles = ("best linear map: loss ½", "best linear map: loss 0")
+    for axes, noise, title in zip(panels, (1.0, 0.0), titles, strict=False):
+        _scatter(axes, measured.where(noise=noise))
+        style(axes, xlabel="forgetting, foretold", ylabel="forgetting, measured", title=title)
+    panels[0].legend(frameon=False, fontsize=8, handletextpad=0.2, loc="upper left")
+    _over_noise(panels[2], measured)
+    style(
+        panels[2],
+        xlabel="loss of the best linear map",
+        ylabel="measured − foretold",
+        title="mean excess, 95 %",
+    )
+    return drawing
+
+
+def _scatter(axes, rows):
+    from matplotlib.ticker import MultipleLocator
+
+    from numerics.plots import ACTIVATION_COLORS, ACTIVATION_NAMES
+
+    values = [value for name in ("foretold", "measured") for value in rows.values(name)]
+    low, high = min(*values, 0.0), max(values)
+    edge = 0.05 * (high - low)
+    ends = [low - edge, high + edge]
+    axes.plot(ends, ends, color="0.75", linewidth=1, zorder=0)
+    for kind in ("relu", "tanh", "linear"):
+        found = rows.where(activation=kind)
+        axes.plot(found.values("foretold"), found.values("measured"), "o", color=ACTIVATION_COLORS[kind], markersize=4,
+                  markeredgecolor="white", markeredgewidth=0.4, label=ACTIVATION_NAMES[kind])  # fmt: skip
+    axes.set(xlim=ends, ylim=ends)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MultipleLocator(4))
+    axes.set_aspect("equal")
+
+
+def _over_noise(axes, measured):
+    from numerics.claims import mean_and_stderr
+    from numerics.plots import ACTIVATION_COLORS
+
+    noises = sorted(set(measured.coordinates("noise")))
+    axes.axhline(0, color="0.75", linewidth=1, zorder=0)
+    for kind in ACTIVATIONS:
+        found = [mean_and_stderr(excess(measured.where(activation=kind, noise=noise))) for noise in noises]
+        axes.errorbar([noise**2 / 2 for noise in noises], [mean for mean, _ in found],
+                      yerr=[2.01 * error for _, error in found], fmt="o-", color=ACTIVATION_COLORS[kind], markersize=4,
+                      linewidth=1.4, capsize=2)  # fmt: skip
+
+
+@study(
+    "braun2022.fig-5b",
+    title="Forgetting of a first task after a second: foretold, and measured in linear, tanh and ReLU networks",
+)
+def forgetting_foretold():
+    return Plan(
+        scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
+        shared=("activation", "noise"),
+    )  # fmt: skip
