@@ -1,0 +1,477 @@
+"""How two modes decouple, for three tasks and starts of three sizes (Braun et al. 2022, figures 4C to 4F).
+
+W1 = AṼᵀ and W2 = ŨAᵀ with a square A(0), invertible as in the source, whose entries are Gaussian of variance σ²/2, so
+that AᵀA(0) is σ² times the identity on average. The tasks are a dense matrix, a diagonal one of unequal entries and one
+of equal entries. For each, many networks are trained by gradient descent at several rates: the connections a₁ and a₂
+within the modes, the coupling b across them, and the moment at which |b| is largest. Small starts have σ² = 10⁻⁶,
+intermediate ones 1/4 and large ones 9; still smaller ones show how the coupling shrinks with the start. All cells share
+the same directions of A(0). The source states neither tasks nor variances nor rates; those here are ours.
+
+The time of the peak is printed as τ/(4s) ln(s(s − a₁ − a₂)/Δ), Δ = a₁a₂ − b². It is τ/(4s) ln(1 + s(s − a₁ − a₂)/Δ)
+(`derivations.prior_knowledge.time_of_peak`). Both are drawn, and both are confronted with the trained networks.
+
+Large starts train at the rate η/(1 + σ²/3), as their first steps are large.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numerics.claims import at_least, at_most, between
+from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.study import Cell, Plan, study
+
+SMALL, INTERMEDIATE, LARGE = 1e-6, 0.25, 9.0
+NAMES = {SMALL: "small", INTERMEDIATE: "intermediate", LARGE: "large"}
+HEADS = {
+    SMALL: r"small, $\sigma^2=10^{-6}$",
+    INTERMEDIATE: r"intermediate, $\sigma^2=1/4$",
+    LARGE: r"large, $\sigma^2=9$",
+}
+PAPER = {
+    "targets": {
+        "dense": [[1.5, 0.9], [-0.4, 1.3]],
+        "unequal": [[2.0, 0.0], [0.0, 1.0]],
+        "equal": [[1.5, 0.0], [0.0, 1.5]],
+    },
+    "variances": [1e-12, 1e-10, 1e-8, SMALL, INTERMEDIATE, LARGE],
+    "rates": [0.008, 0.004, 0.002, 0.001],
+    "networks": 40,
+    "seed": 3,
+    "points": 601,
+}
+SCALES = {
+    "smoke": {
+        **PAPER,
+        "variances": [1e-10, 1e-8, SMALL, INTERMEDIATE, LARGE],
+        "rates": [0.016, 0.008, 0.004],
+    },
+    "laptop": PAPER,
+    "paper": PAPER,
+}
+LEARNED = 0.95
+VISIBLE = 0.01
+NEAR = 0.05
+FORMULA = {"printed": "as printed", "predicted": "with the 1 in its logarithm"}
+SHOWN, UNTIL = 23, {SMALL: 14.0, INTERMEDIATE: 5.0, LARGE: 1.0}
+TITLES = {"dense": "dense", "unequal": "unequal diagonal", "equal": "equal diagonal"}
+
+
+def cells(cfg):
+    return [{"target": target, "variance": size} for target in cfg["targets"] for size in cfg["variances"]]
+
+
+def run(batch, cfg, device, resume):
+    return [_run_cell(cell, cfg) for cell in batch]
+
+
+def _run_cell(cell, cfg):
+    import numpy as np
+
+    from derivations.prior_knowledge.decoupling_functions import ata_2x2, offdiagonal_peak
+
+    U, s, V = np.linalg.svd(np.array(cfg["targets"][cell["target"]]))
+    variance = cell["variance"]
+    generator = np.random.default_rng(cfg["seed"])
+    A = math.sqrt(variance / 2) * generator.standard_normal((cfg["networks"], 2, 2))
+    start = _connections(A.swapaxes(-1, -2) @ A)
+    rates = [rate / (1 + variance / 3) for rate in cfg["rates"]]
+    used = rates if variance in NAMES else rates[:1]
+    horizon = 3 if variance > 1 else 5 - math.log(variance) / (1.6 * s[1])
+    count = math.ceil(horizon / rates[0])
+    times = rates[0] * np.arange(count + 1)
+    exact = ata_2x2(times, *start, *s)
+    trained = [_train(A @ V, U @ A.swapaxes(-1, -2), U, s, V, rate, rates[0], count) for rate in used]
+    peaks = [_peak(times, found[2]) for found in trained]
+    a1, a2, b = trained[-1]
+    alike = math.isclose(*s)
+    predicted = offdiagonal_peak(*start, s[0]) if alike else np.full(len(A), np.nan)
+    printed = _printed_peak(*start, s[0]) if alike else np.full(len(A), np.nan)
+    shown = np.linspace(0.0, times[-1], cfg["points"])
+    return Cell(
+        cell,
+        {
+            "s": s.tolist(),
+            "rate": rates,
+            **{name: entry.tolist() for name, entry in zip(("a1", "a2", "b"), start, strict=True)},
+            "deviation": [_deviation(found, exact) for found in trained] if len(used) > 1 else None,
+            "peak_time": peaks[-1].tolist(),
+            **{
+                f"{name}_gap": _gaps(peaks, times_of_peak) if alike and len(used) > 1 else None
+                for name, times_of_peak in (("predicted", predicted), ("printed", printed))
+            },
+            "predicted_time": _numbers(predicted),
+            "printed_time": _numbers(printed),
+            "height": (np.abs(b).max(-1) / s.mean()).tolist(),
+            "rise": (_rise(np.abs(b)) / s.mean()).tolist(),
+            "sum_at_peak": _at(times, a1 + a2, peaks[-1]).tolist(),
+            "learned_time": _learned(times, a1, a2, s),
+        },
+        {
+            "t": shown,
+            "matrix": np.array(cfg["targets"][cell["target"]]),
+            "trained": _thinned(shown, times, trained[-1]),
+            "exact": _thinned(shown, times, exact),
+        },
+    )
+
+
+def _connections(gram):
+    """a₁, a₂ and b of matrices (..., 2, 2)."""
+    return gram[..., 0, 0], gram[..., 1, 1], gram[..., 0, 1]
+
+
+def _train(W1, W2, U, s, V, rate, spacing, count):
+    """a₁, a₂ and b (networks, times) of ŨᵀW2W1Ṽ, every `spacing` units of time."""
+    from numerics.linear_descent import descend
+
+    every = round(spacing / rate)
+    first, second = descend(
+        W1, W2, (U * s) @ V, rate=rate, steps=count * every, record=range(0, count * every + 1, every)
+    )
+    return _connections(U.T @ second @ first @ V.T)
+
+
+def _deviation(found, exact):
+    """The largest deviation of any of the three from the exact solution, over times and networks, in units of each
+    network's own largest value; the mean over the networks."""
+    import numpy as np
+
+    gap = np.max([np.abs(one - other) for one, other in zip(found, exact, strict=True)], 0)
+    scale = np.max([np.abs(other) for other in exact], 0)
+    return float((gap.max(-1) / scale.max(-1)).mean())
+
+
+def _peak(times, b):
+    """When |b| (networks, times) is largest: the vertex of the parabola through the three highest points, and 0 where
+    |b| is largest at the start."""
+    import numpy as np
+
+    size, network = np.abs(b), np.arange(len(b))
+    top = size.argmax(-1)
+    inner = np.clip(top, 1, len(times) - 2)
+    low, middle, high = (size[network, inner + shift] for shift in (-1, 0, 1))
+    bend = low - 2 * middle + high
+    vertex = times[inner] + (times[1] - times[0]) * (low - high) / (2 * np.where(bend == 0, 1.0, bend))
+    return np.where(top == 0, 0.0, np.where(bend < 0, vertex, times[top]))
+
+
+def _gaps(peaks, predicted):
+    """At each rate how far the peaks (networks,) are from the predicted times, on average over networks that have one;
+    None where none has.
+    """
+    import numpy as np
+
+    there = np.isfinite(predicted)
+    return None if not there.any() else [float(np.abs(found - predicted)[there].mean()) for found in peaks]
+
+
+def _rise(size):
+    """How far |b| (networks, times) ever rises above an earlier value."""
+    import numpy as np
+
+    return (size - np.minimum.accumulate(size, -1)).max(-1)
+
+
+def _at(times, curves, moments):
+    """Curves (networks, times) at one moment each."""
+    import numpy as np
+
+    return np.array([np.interp(t, times, curve) for t, curve in zip(moments, curves, strict=True)])
+
+
+def _learned(times, a1, a2, s):
+    """When both modes have come to 95 % of their singular values for good, None where they have not."""
+    import numpy as np
+
+    below = (np.minimum(a1 / s[0], a2 / s[1]) < LEARNED) | (np.maximum(a1 / s[0], a2 / s[1]) > 2 - LEARNED)
+    last = np.where(below.any(-1), below.shape[-1] - 1 - below[:, ::-1].argmax(-1), 0)
+    return [None if short[-1] else float(times[place]) for short, place in zip(below, last, strict=True)]
+
+
+def _thinned(shown, times, curves):
+    """a₁, a₂ and b (3, networks, points)."""
+    import numpy as np
+
+    return np.array([[np.interp(shown, times, one) for one in curve] for curve in curves])
+
+
+def _printed_peak(a1, a2, b, s):
+    """τ/(4s) ln(s(s − a₁ − a₂)/Δ) for τ = 1, as printed; NaN where it is no number."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        return np.log(s * (s - a1 - a2) / (a1 * a2 - b * b)) / (4 * s)
+
+
+def _numbers(times):
+    return [float(t) if math.isfinite(t) else None for t in times]
+
+
+def claims(measured):
+    """What the source says of the coupling at each size of the start, and of the time of its peak."""
+    targets = list(dict.fromkeys(measured.coordinates("target")))
+    sizes = list(dict.fromkeys(measured.coordinates("variance")))
+    small = [size for size in sizes if size <= SMALL]
+    shrinks = {target: _shrinks(measured, target, small) for target in targets}
+    distinct = [target for target in targets if target != "equal"]
+    drawn = [_networks(measured.where(variance=size)) for size in (SMALL, INTERMEDIATE, LARGE)]
+    moderate, large = drawn[1:]
+    peaked = [one for one in moderate if one["peak"] > 0]
+    safe = [one for one in moderate + large if _large_everywhere(*one["start"], *one["s"])]
+    late = [one for one in peaked if one["learned"] is not None and one["peak"] >= one["learned"]]
+    return [
+        *(
+            at_least(
+                f"silent-{target}",
+                f"{TITLES[target]} task: the largest |b| shrinks with the variance of small starts, at least like its "
+                "power 0.1 (geometric mean over networks): the fitted power",
+                shrinks[target],
+                0.1,
+            )
+            for target in targets
+        ),
+        at_least(
+            "monotone-when-large",
+            f"of {len(large)} large starts, the fraction whose |b| never rises by {VISIBLE} of the mean singular value",
+            sum(one["rise"] < VISIBLE for one in large) / len(large),
+            0.95,
+        ),
+        at_most(
+            "peak-before-learned",
+            f"of {len(peaked)} intermediate starts whose |b| has a peak, how many reach it after both modes have come "
+            f"to {LEARNED:.0%} of their singular values for good",
+            len(late),
+            0,
+        ),
+        *(_peak_line(measured, size, "printed", "paper") for size in (SMALL, INTERMEDIATE)),
+        *(_peak_line(measured, size, "predicted", "own") for size in (SMALL, INTERMEDIATE)),
+        _peak_order(measured, "printed", "paper"),
+        _peak_order(measured, "predicted", "own"),
+        at_most(
+            "silence-has-its-power",
+            "for s₁ > s₂ the largest |b| falls with the power (s₁ − s₂)/(2 s₁) of the variance: the largest deviation "
+            "of the fitted power",
+            max(abs(shrinks[target] - _power(measured, target)) for target in distinct),
+            0.03,
+            about="own",
+        ),
+        at_most(
+            "equal-modes-are-never-silent",
+            "for s₁ = s₂ = s the largest |b| is s|b|/(a₁ + a₂ + 2√Δ) from small starts: the largest relative "
+            "deviation",
+            max(
+                abs(one["height"] / _silent_limit(*one["start"]) - 1)
+                for one in _networks(measured.where(target="equal", variance=SMALL))
+            ),
+            0.01,
+            about="own",
+        ),
+        at_most(
+            "monotone-where-large-everywhere",
+            f"of {len(safe)} starts with A(0)ᵀA(0) ⪰ S̃/2, how many have a |b| that rises by a millionth",
+            sum(one["rise"] > 1e-6 for one in safe),
+            0,
+            about="own",
+        ),
+        at_most(
+            "half-learned-on-average",
+            "at a peak a₁ + a₂ = (s₁ + s₂)/2, whatever the task: the largest relative deviation over intermediate "
+            "starts",
+            max(abs(2 * one["sum"] / sum(one["s"]) - 1) for one in peaked),
+            0.01,
+            about="own",
+        ),
+        _order(
+            "descent-order",
+            "trained at the rate η the three elements of AᵀA deviate from the exact solution by O(η), on average over "
+            "networks: the fitted order that is farthest from 1",
+            [
+                (row.values["rate"], row.values["deviation"])
+                for size in (SMALL, INTERMEDIATE, LARGE)
+                for row in measured.where(variance=size)
+            ],
+            about="check",
+        ),
+        at_least(
+            "networks-enough",
+            "at least a quarter of the intermediate starts have a peak, and a quarter of the large ones are large in "
+            "every direction: the smaller of the fractions",
+            min(len(peaked) / len(moderate), sum(one in large for one in safe) / len(large)),
+            0.25,
+            about="check",
+        ),
+    ]
+
+
+def _networks(rows):
+    """What was measured of each network of some cells, at the smallest rate."""
+    return [
+        {
+            "s": row.values["s"],
+            "start": tuple(row.values[name][k] for name in ("a1", "a2", "b")),
+            "height": row.values["height"][k],
+            "rise": row.values["rise"][k],
+            "peak": row.values["peak_time"][k],
+            "sum": row.values["sum_at_peak"][k],
+            "learned": row.values["learned_time"][k],
+            "printed": row.values["printed_time"][k],
+            "predicted": row.values["predicted_time"][k],
+        }
+        for row in rows
+        for k in range(len(row.values["a1"]))
+    ]
+
+
+def _shrinks(measured, target, sizes):
+    """The fitted power of the variance with which the geometric mean of the largest |b| falls."""
+    heights = [
+        math.exp(math.fsum(map(math.log, found)) / len(found))
+        for size in sizes
+        for found in [measured.value("height", target=target, variance=size)]
+    ]
+    return fit_order(sizes, heights)[0]
+
+
+def _power(measured, target):
+    """(s₁ − s₂)/(2 s₁)."""
+    s1, s2 = measured.where(target=target)[0].values["s"]
+    return (s1 - s2) / (2 * s1)
+
+
+def _silent_limit(a1, a2, b):
+    """The height of the peak in units of s, for s₁ = s₂ = s and small starts."""
+    return abs(b) / (a1 + a2 + 2 * math.sqrt(a1 * a2 - b * b))
+
+
+def _large_everywhere(a1, a2, b, s1, s2):
+    """Whether AᵀA(0) − S̃/2 is positive semi-definite."""
+    first, second = a1 - s1 / 2, a2 - s2 / 2
+    return first >= 0 and second >= 0 and first * second >= b * b
+
+
+def _peak_line(measured, size, name, about):
+    """The claim that the line at the printed or the predicted time is where |b| is largest."""
+    found = [one for one in _networks(measured.where(target="equal", variance=size)) if one["peak"] > 0]
+    near = [one for one in found if one[name] is not None and abs(one[name] / one["peak"] - 1) <= NEAR]
+    return at_least(
+        f"{name}-peak-{NAMES[size]}",
+        f"equal diagonal, {NAMES[size]} starts: the time of the peak, {FORMULA[name]}, is within {NEAR:.0%} of the "
+        f"moment at which |b| is largest: fraction of {len(found)} networks with a peak",
+        len(near) / max(len(found), 1),
+        0.95,
+        about=about,
+    )
+
+
+def _peak_order(measured, name, about):
+    """The claim that trained networks come to the printed or the predicted time of the peak as their rate falls."""
+    return _order(
+        f"{name}-peak-order",
+        "equal diagonal: trained at the rate η the moment of the largest |b| is O(η) from the time of the peak, "
+        f"{FORMULA[name]}, on average over networks: the fitted order that is farthest from 1",
+        [
+            (row.values["rate"], row.values[f"{name}_gap"])
+            for size in (SMALL, INTERMEDIATE)
+            for row in measured.where(target="equal", variance=size)
+        ],
+        about=about,
+    )
+
+
+def _order(name, statement, series, about):
+    """The claim that every series of (rates, deviations) is of first order."""
+    fits = [fit_order(*one) for one in series]
+    worst = max((order for order, _ in fits), key=lambda order: abs(order - 1))
+    return between(
+        name,
+        statement,
+        worst,
+        1 - ORDER_MARGIN,
+        1 + ORDER_MARGIN,
+        stderr=max(stderr for _, stderr in fits),
+        max_stderr=ORDER_STDERR,
+        about=about,
+    )
+
+
+def figure(results):
+    from numerics.plots import new_figure
+
+    drawing = new_figure(3, 4, width=2.5, height=2.0)
+    panels = drawing.subplots(3, 4, width_ratios=[0.6, 1, 1, 1])
+    found = {(cell.cell["target"], cell.cell["variance"]): cell for cell in results}
+    targets = list(dict.fromkeys(target for target, _ in found))
+    for line, target in zip(panels, targets, strict=True):
+        _matrix(line[0], found[target, SMALL].curves["matrix"], TITLES[target])
+        for axes, size in zip(line[1:], NAMES, strict=True):
+            _curves(axes, found[target, size])
+        line[1].set_ylabel(r"elements of $A^\top A$")
+    for axes, size in zip(panels[0, 1:], NAMES, strict=True):
+        axes.set_title(HEADS[size], fontsize=10)
+    for axes in panels[-1, 1:]:
+        axes.set_xlabel(r"time $t/\tau$")
+    drawing.legend(handles=_legend(), loc="outside lower center", frameon=False, fontsize=9, ncols=6)
+    return drawing
+
+
+def _looks():
+    """How the three elements and the two lines at the peak are drawn."""
+    from numerics.plots import EXACT, NEGATIVE, POSITIVE, measured
+
+    return {
+        "$a_1$": measured(POSITIVE),
+        "$a_2$": measured("#67a9cf"),
+        "$b$": measured(NEGATIVE),
+        "exact": EXACT,
+        "predicted": {"color": "#1b7837", "linestyle": (0, (5, 2)), "linewidth": 1.4},
+        "printed": {"color": "0.45", "linestyle": (0, (1, 1.2)), "linewidth": 1.4},
+    }
+
+
+def _legend():
+    from matplotlib.lines import Line2D
+
+    names = {"exact": "exact solution", "predicted": "predicted peak", "printed": "peak as printed"}
+    return [Line2D([], [], label=names.get(name, name), **look) for name, look in _looks().items()]
+
+
+def _matrix(axes, target, title):
+    import numpy as np
+
+    axes.imshow(target, cmap="RdBu_r", vmin=-3, vmax=3)
+    for (row, column), entry in np.ndenumerate(target):
+        axes.text(column, row, f"{entry:g}".replace("-", "−"), ha="center", va="center", fontsize=9)
+    axes.set_title(title, fontsize=10)
+    axes.set(xticks=[], yticks=[])
+
+
+def _curves(axes, cell):
+    """One network: trained curves, the exact ones on them, and the lines at the peak of |b|, where there is one."""
+    from numerics.plots import style
+
+    looks, t, size = _looks(), cell.curves["t"], cell.cell["variance"]
+    for curve, name in zip(cell.curves["trained"][:, SHOWN], ("$a_1$", "$a_2$", "$b$"), strict=True):
+        axes.plot(t, curve, **looks[name])
+    for curve in cell.curves["exact"][:, SHOWN]:
+        axes.plot(t, curve, **looks["exact"])
+    for name in ("predicted", "printed"):
+        moment = cell.values[f"{name}_time"][SHOWN]
+        if moment is not None and moment > 0:
+            axes.axvline(moment, **looks[name])
+    style(axes)
+    axes.set_xlim(0, min(UNTIL[size], t[-1]))
+
+
+@study(
+    "braun2022.fig-4d-f",
+    title="How two modes decouple: three tasks, and starts of three sizes",
+)
+def decoupling():
+    dims = {
+        "t": ("time",),
+        "matrix": ("output", "input"),
+        "trained": ("element", "network", "time"),
+        "exact": ("element", "network", "time"),
+    }
+    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=dims)
