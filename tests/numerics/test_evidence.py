@@ -52,6 +52,16 @@ FINDINGS: dict[str, tuple[str, set[str]]] = {
     ),
     "braun2022.fig-5de": ("paper", {"tanh-is-not-predicted", "relu-is-not-predicted"}),
     "braun2022.fig-4d-f": ("paper", {"silent-equal", "printed-peak-intermediate", "printed-peak-order"}),
+    "braun2022.fig-3f-learning-curves": (
+        "paper",
+        {
+            "large-zero-balanced-straight-trained",
+            "large-zero-balanced-straight-flow",
+            "large-zero-balanced-no-drop-trained",
+            "large-zero-balanced-no-drop-flow",
+            "large-zero-balanced-fast-to-one-loss",
+        },
+    ),
     "kunin2024.fig1b-phase-portrait": (
         "laptop",
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -23,9 +25,20 @@ from numerics.rich_lazy import (
     task_state,
     trained,
 )
+from numerics.runs import run_study
+from numerics.studies.rich_learning_curves import shape_of
 from numerics.study import load_study, recomputed_claims
 
 REPRESENTATIONS = "braun2022.fig-3c-e-final-representations"
+CURVES = "braun2022.fig-3f-learning-curves"
+# What the learning curves of zero-balanced starts near the separatrix contradict.
+NOT_FOUND = {
+    "large-zero-balanced-straight-trained",
+    "large-zero-balanced-straight-flow",
+    "large-zero-balanced-no-drop-trained",
+    "large-zero-balanced-no-drop-flow",
+    "large-zero-balanced-fast-to-one-loss",
+}
 SIZES = {"hidden": 10, "small": 1e-3, "large": 2.0}
 
 
@@ -120,25 +133,107 @@ def test_blocks_of_networks_whose_outputs_are_fewer_are_found_where_they_are():
     ],
 )
 def test_one_contradiction_in_one_cell_breaks_one_claim_on_representations(part, kind, name, spoil, failing):
-    rows = load_evidence(REPRESENTATIONS)["cells"]
-    place = next(
-        place
-        for place, row in enumerate(rows)
-        if row["cell"]["part"] == part and row["cell"]["start"] == kind
-    )
-    values = rows[place]["values"]
-    rows[place] = rows[place] | {"values": values | {name: spoil(values[name])}}
-    claims = recomputed_claims(load_study(REPRESENTATIONS), rows)
-    assert {claim.name for claim in claims if not claim.holds} == failing
+    assert failed(REPRESENTATIONS, part, kind, name, spoil) == failing
 
 
-@pytest.mark.parametrize("side", ["input", "output"])
-def test_networks_that_are_all_rich_break_the_claim_that_large_random_ones_are_not(side):
-    rows = [
-        row | {"values": row["values"] | {f"trained_{side}": [1e-3] * 3}}
-        if row["cell"]["start"] == LARGE
-        else row
-        for row in load_evidence(REPRESENTATIONS)["cells"]
-    ]
-    claims = recomputed_claims(load_study(REPRESENTATIONS), rows)
-    assert f"lazy-from-large-random-{side}" in {claim.name for claim in claims if not claim.holds}
+@cache
+def stored(key):
+    """A study and its committed cells."""
+    return load_study(key), load_evidence(key)["cells"]
+
+
+def failed(key, part, kind, name, spoil, *, everywhere=False):
+    """The claims that fail once a number of the first cell of a kind, or of all, is spoiled in the evidence."""
+    study, cells = stored(key)
+    rows = list(cells)
+    places = [k for k, row in enumerate(rows) if row["cell"]["part"] == part and row["cell"]["start"] == kind]
+    for place in places if everywhere else places[:1]:
+        values = rows[place]["values"]
+        rows[place] = rows[place] | {"values": values | {name: spoil(values[name])}}
+    return {claim.name for claim in recomputed_claims(study, rows) if not claim.holds}
+
+
+@pytest.mark.parametrize(
+    ("key", "part", "name", "value", "breaks"),
+    [
+        (REPRESENTATIONS, "learned", "trained_input", [1e-3] * 3, "lazy-from-large-random-input"),
+        (REPRESENTATIONS, "learned", "trained_output", [1e-3] * 3, "lazy-from-large-random-output"),
+        (CURVES, "learning", "trained_time", 8.0, "large-random-fast-trained"),
+        (CURVES, "learning", "trained_time_to_common", 8.0, "large-random-fast-to-one-loss"),
+        (CURVES, "learning", "flow_slowing", 1.0, "large-random-slows-down"),
+    ],
+)
+def test_large_random_starts_that_do_as_the_others_break_what_tells_them_apart(
+    key, part, name, value, breaks
+):
+    assert breaks in failed(key, part, LARGE, name, lambda _: value, everywhere=True)
+    assert breaks not in failed(key, part, LARGE, name, lambda found: found, everywhere=True)
+
+
+T = np.linspace(0.0, 12.0, 4001)
+
+
+def logistic(s, start):
+    """The loss of one mode of strength s from the overlap ``start``, by the flow a' = 2 a (s − a)."""
+    return 0.5 * (s - s / (1 + (s / start - 1) * np.exp(-2 * s * T))) ** 2
+
+
+def test_an_exponential_is_straight_does_not_drop_and_keeps_its_rate(sigma):
+    found = shape_of(T, 40.0 * np.exp(-3 * T), sigma)
+    assert found["drops"] == 0 and found["straight"] == pytest.approx(1)
+    assert found["slowing"] == pytest.approx(1) and found["late_rate"] == pytest.approx(3)
+    assert found["time"] == pytest.approx(np.log(100) / 3, rel=1e-9)
+    assert found["time_to_common"] == pytest.approx(np.log(40 / (0.005 * 37)) / 3, rel=1e-9)
+
+
+@pytest.mark.parametrize("modes", [((4.0, 1e-9),), ((4.0, 1e-9), (2.0, 1e-9)), ((1.0, 1e-3), (1.0, 1e-3))])
+def test_every_strength_of_small_modes_is_a_drop(modes, sigma):
+    loss = sum(logistic(*mode) for mode in modes)
+    assert shape_of(T, loss, sigma)["drops"] == len(set(modes))
+
+
+def test_plateaus_are_the_losses_between_four_drops(sigma):
+    loss = sum(logistic(s, 1e-10) for s in (8.0, 4.0, 2.0, 1.0))
+    assert shape_of(T, loss, sigma)["plateaus"] == pytest.approx([10.5, 2.5, 0.5], rel=0.01)
+
+
+def test_noise_on_a_plateau_is_no_drop(sigma):
+    noise = 1e-14 * np.random.default_rng(6).standard_normal(T.size)
+    assert shape_of(T, logistic(2.0, 1e-6) + noise, sigma)["drops"] == 1
+
+
+def test_a_level_that_is_not_reached_has_no_time(sigma):
+    assert shape_of(T, np.full(T.size, 3.0), sigma)["time"] is None
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "name", "spoil", "breaks"),
+    [
+        ("learning", SMALL, "trained_drops", lambda count: 1, "small-in-steps-trained"),
+        (
+            "learning",
+            SMALL,
+            "flow_plateaus",
+            lambda levels: [1.2 * x for x in levels],
+            "plateaus-at-the-levels",
+        ),
+        ("learning", LARGE, "flow_drops", lambda count: 1, "large-random-no-drop-flow"),
+        ("learning", LARGE, "trained_straight", lambda part: 0.9, "large-random-straight-trained"),
+        ("learning", BALANCED, "flow_late_rate", lambda rate: 4.5, "late-rate-of-the-weakest-mode"),
+        ("learning", BALANCED, "deviation", lambda errors: [x**2 for x in errors], "descent-order"),
+        ("tiny", SMALL, "drops", lambda count: 3, "a-drop-for-every-level"),
+        ("vast", BALANCED, "exponent", lambda exponent: 1.0, "vast-starts-fall-algebraically"),
+        ("many", BALANCED, "waiting", lambda times: [2 * x for x in times], "waits-near-the-separatrix"),
+        ("many", BALANCED, "straightness", lambda parts: parts[::-1], "straighter-the-farther"),
+        ("many", BALANCED, "dropping", lambda counts: [0] * len(counts), "some-wait"),
+    ],
+)
+def test_one_contradiction_in_one_cell_breaks_one_claim_on_learning_curves(part, kind, name, spoil, breaks):
+    assert failed(CURVES, part, kind, name, spoil) == {breaks, *NOT_FOUND}
+
+
+def test_learning_curves_run_at_smoke_scale(tmp_path):
+    result = run_study(CURVES, "smoke", out=tmp_path, progress=False)
+    holding = {claim.name for claim in result.claims if claim.holds}
+    assert {"descent-order", "small-in-steps-trained", "large-random-fast-trained", "some-wait"} <= holding
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

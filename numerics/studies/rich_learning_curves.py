@@ -1,0 +1,462 @@
+"""Learning curves of small random, large random and large zero-balanced starts: in steps or along an exponential
+(Braun et al. 2022, figure 3F).
+
+The networks are those of figure 3C-E (``rich_representations``), twenty of each kind, by the exact flow and by gradient
+descent with three steps. What the claims count is defined here:
+
+- a drop is a maximum of −dL/dt after the start whose prominence is at least half of its height: the loss falls there,
+  and falls less than half as fast before and after. A logistic curve has one, an exponential none. Counted down to a
+  millionth of the initial loss, and above the rounding of the loss, 1e-9 L(0) a unit of time.
+- ln L is straight where a line of it against t, from a tenth of the initial loss (the transient) to a millionth,
+  explains at least 0.95 of its variance.
+
+Small starts lose their modes one level of the tree after the other, s = 4, 3, 2, 1, at t = ln(s/overlap)/2s, and the
+loss in between is half the sum of the s² to come. The drops are apart where the overlaps are small enough: at the scale
+1e-8 in another kind of cell.
+
+What is said of large zero-balanced starts has limits, which two more kinds of cell measure by the exact flow. The
+weakest mode waits for t = ln(1/d)/s at the distance d from the separatrix, where half of all zero-balanced starts are;
+the curves of those nearby have a plateau. And weights far larger than the task asks for shrink as those of an empty
+task, W2 W1 ≈ R/2t with an orthogonal R, so that the loss falls as t⁻² first, and as e^(−4 s t) for the weakest s in the
+end, however large they were.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from numerics.claims import at_least, at_most, between, mean_at_least, rank_correlation
+from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+from numerics.study import Cell, Plan, study
+
+PAPER = {
+    "hidden": 32,
+    "small": 1e-4,
+    "large": 3.0,
+    "seeds": list(range(20)),
+    "horizons": {SMALL: 18.0, LARGE: 6.0, BALANCED: 12.0},
+    "points": 1501,
+    "rates": [0.004, 0.002, 0.001],
+    "tiny": 1e-8,
+    "tiny_horizon": 30.0,
+    "vast": 100.0,
+    "many": 200,
+}
+SCALES = {"smoke": {**PAPER, "seeds": [0, 1, 2], "many": 24}, "laptop": PAPER, "paper": PAPER}
+DIMS = {"t": ("time",), "flow": ("time",), "trained": ("time",)}
+TRANSIENT, END = 0.1, 1e-6
+LATE = 1e-8, 1e-10
+PROMINENCE, ROUNDING = 0.5, 1e-9
+ALGEBRAIC = 0.001, 0.01
+COLUMNS = ("t", "flow", "trained")
+
+
+def cells(cfg):
+    parts = [("learning", kind) for kind in KINDS] + [("tiny", SMALL), ("vast", BALANCED)]
+    grid = [{"part": part, "start": kind, "seed": seed} for part, kind in parts for seed in cfg["seeds"]]
+    return [*grid, {"part": "many", "start": BALANCED, "seed": -1}]
+
+
+def run(batch, cfg, device, resume):
+    parts = {"learning": _learning, "tiny": _tiny, "vast": _vast, "many": _many}
+    return parts[batch[0]["part"]](batch, cfg)
+
+
+def _learning(batch, cfg):
+    """Networks of one kind: each by its flow, all together by descent."""
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+    from numerics.rich_lazy import flow, start, trained
+
+    sigma, kind = hierarchy(), batch[0]["start"]
+    t = np.linspace(0.0, cfg["horizons"][kind], cfg["points"])
+    starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
+    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
+    descents = [_loss(trained(W1, W2, sigma, t, rate), sigma) for rate in cfg["rates"]]
+    found = []
+    for place, cell in enumerate(batch):
+        exact = _loss(flow(kind, *starts[place], sigma, t), sigma)
+        values = {
+            **{f"flow_{name}": value for name, value in shape_of(t, exact, sigma).items()},
+            **{f"trained_{name}": value for name, value in shape_of(t, descents[-1][place], sigma).items()},
+            "rate": list(cfg["rates"]),
+            "deviation": [float(np.abs(loss[place] - exact).max() / exact[0]) for loss in descents],
+        }
+        found.append(Cell(cell, values, _curves(t, exact, descents[-1][place])))
+    return found
+
+
+def _loss(states, sigma):
+    from numerics.linear_descent import whitened_loss
+    from numerics.rich_lazy import blocks
+
+    return whitened_loss(blocks(states, sigma.shape[1])[1], sigma)
+
+
+def shape_of(t, loss, sigma):
+    """The times, drops and slopes of a learning curve (T,), as this module defines them; None for what it does not
+    reach.
+    """
+    import numpy as np
+    from scipy.signal import find_peaks
+
+    logarithm = np.log(np.maximum(loss, np.finfo(float).tiny))
+    rate = -np.gradient(logarithm, t)
+    speed = -np.gradient(loss, t)[loss >= END * loss[0]]
+    peaks, found = find_peaks(speed, prominence=0.0, height=ROUNDING * loss[0])
+    drops = peaks[found["prominences"] >= PROMINENCE * speed[peaks]]
+    between_drops = [low + int(speed[low:high].argmin()) for low, high in pairwise(drops)]
+    falls = (loss <= TRANSIENT * loss[0]) & (loss >= END * loss[0])
+    late = (loss <= LATE[0] * loss[0]) & (loss >= LATE[1] * loss[0])
+    fallen = falls.sum() > 2
+    return {
+        "time": _reaches(t, logarithm, np.log(0.01 * loss[0])),
+        "time_to_common": _reaches(t, logarithm, np.log(0.005 * (sigma**2).sum())),
+        "drops": len(drops),
+        "plateaus": loss[between_drops].tolist() if len(drops) == 4 else None,
+        "straight": float(np.corrcoef(t[falls], logarithm[falls])[0, 1] ** 2) if fallen else None,
+        "slowing": float(rate[falls][0] / rate[falls][-1]) if fallen else None,
+        "late_rate": float(rate[late].mean()) if late.any() else None,
+    }
+
+
+def _reaches(t, falling, level):
+    """When a falling curve has come down to a level, by interpolation; None if it has not."""
+    import numpy as np
+
+    below = falling <= level
+    if not below.any():
+        return None
+    k = max(int(below.argmax()), 1)
+    return float(np.interp(-level, -falling[k - 1 : k + 1], t[k - 1 : k + 1]))
+
+
+def _curves(t, exact, descent=None):
+    """The curves of a cell, NaN where nothing was trained."""
+    return dict(zip(COLUMNS, (t, exact, exact * float("nan") if descent is None else descent), strict=True))
+
+
+def _tiny(batch, cfg):
+    """The drops of the flow from much smaller weights."""
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+    from numerics.rich_lazy import flow, start
+
+    sigma, t = hierarchy(), np.linspace(0.0, cfg["tiny_horizon"], cfg["points"])
+    found = []
+    for cell in batch:
+        W1, W2 = start(SMALL, {**cfg, "small": cfg["tiny"]}, cell["seed"], sigma)
+        loss = _loss(flow(SMALL, W1, W2, sigma, t), sigma)
+        found.append(Cell(cell, {"drops": shape_of(t, loss, sigma)["drops"]}, _curves(t, loss)))
+    return found
+
+
+def _vast(batch, cfg):
+    """The exponent p of L ~ t^(−p) in the flow of zero-balanced starts that are far larger than the task."""
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+    from numerics.rich_lazy import flow, start
+
+    sigma, t = hierarchy(), np.geomspace(1e-5, cfg["horizons"][BALANCED], cfg["points"])
+    early = (t >= ALGEBRAIC[0]) & (t <= ALGEBRAIC[1])
+    found = []
+    for cell in batch:
+        W1, W2 = start(BALANCED, {**cfg, "large": cfg["vast"]}, cell["seed"], sigma)
+        loss = _loss(flow(BALANCED, W1, W2, sigma, t), sigma)
+        exponent = -float(np.polyfit(np.log(t[early]), np.log(loss[early]), 1)[0])
+        found.append(Cell(cell, {"exponent": exponent}, _curves(t, loss)))
+    return found
+
+
+def _many(batch, cfg):
+    """Zero-balanced starts of other seeds: distance from the separatrix, waiting time, straightness, drops."""
+    import numpy as np
+
+    from derivations.prior_knowledge.separatrix_functions import separatrix_distance
+    from numerics.data.semantic import hierarchy
+    from numerics.rich_lazy import flow, start
+
+    sigma, t = hierarchy(), np.linspace(0.0, cfg["horizons"][BALANCED], cfg["points"] // 3)
+    nothing = np.full(cfg["points"], np.nan)
+    found = []
+    for seed in range(1000, 1000 + cfg["many"]):
+        W1, W2 = start(BALANCED, cfg, seed, sigma)
+        shape = shape_of(t, _loss(flow(BALANCED, W1, W2, sigma, t), sigma), sigma)
+        distance = float(separatrix_distance(W1, W2, sigma))
+        found.append((distance, shape["time_to_common"], shape["straight"], shape["drops"]))
+    names = ("distance", "waiting", "straightness", "dropping")
+    values = {name: list(column) for name, column in zip(names, zip(*found, strict=True), strict=True)}
+    return [Cell(batch[0], values, _curves(nothing, nothing))]
+
+
+def claims(measured):
+    """Small starts are slow and fall in steps, large ones are fast and nearly exponential."""
+    by_kind = {kind: measured.where(part="learning", start=kind) for kind in KINDS}
+    large = {"random": LARGE, "zero-balanced": BALANCED}
+    found = []
+    for way, words in (("trained", "trained networks"), ("flow", "the exact flow")):
+        for name, kind in large.items():
+            slow, fast = (by_kind[k].values(f"{way}_time") for k in (SMALL, kind))
+            found.append(
+                mean_at_least(
+                    f"large-{name}-fast-{way}",
+                    f"{words}: large {name} starts reach 1 % of their initial loss at least 5 times earlier than small "
+                    "ones, mean over pairs",
+                    [a / b for a, b in zip(slow, fast, strict=True)],
+                    5.0,
+                )
+            )
+            found.append(
+                at_least(
+                    f"large-{name}-straight-{way}",
+                    f"{words}: a line through ln L against t, from a tenth to a millionth of the initial loss of large "
+                    f"{name} starts, explains at least this part of its variance, least over seeds",
+                    min(by_kind[kind].values(f"{way}_straight")),
+                    0.95,
+                )
+            )
+            found.append(
+                at_most(
+                    f"large-{name}-no-drop-{way}",
+                    f"{words}: the most drops of a large {name} start",
+                    max(by_kind[kind].values(f"{way}_drops")),
+                    0,
+                )
+            )
+        found.append(
+            at_least(
+                f"small-in-steps-{way}",
+                f"{words}: the fewest drops of a small random start, more than one with plateaus between them",
+                min(by_kind[SMALL].values(f"{way}_drops")),
+                2,
+            )
+        )
+    return [*found, *_own_claims(measured, by_kind), _descent_claim(measured)]
+
+
+def _own_claims(measured, by_kind):
+    """What the loss is between the drops, and in what sense large starts are exponential."""
+    common = [
+        [by_kind[kind].values("trained_time_to_common") for kind in (SMALL, other)]
+        for other in (LARGE, BALANCED)
+    ]
+    levels = [21 / 2, 12 / 2, 4 / 2]
+    away = [
+        abs(loss / level - 1)
+        for row in by_kind[SMALL]
+        for loss, level in zip(row.values["flow_plateaus"] or (), levels, strict=False)
+    ]
+    late = by_kind[BALANCED].values("flow_late_rate")
+    tiny = measured.where(part="tiny").values("drops")
+    exponents = measured.where(part="vast").values("exponent")
+    return [
+        *(
+            mean_at_least(
+                f"{name}-fast-to-one-loss",
+                f"trained networks: {kind} starts reach 1 % of the loss of the zero map at least 5 times earlier than "
+                "small ones, mean over pairs",
+                [a / b for a, b in zip(*times, strict=True)],
+                5.0,
+                about="own",
+            )
+            for name, kind, times in zip(
+                ("large-random", "large-zero-balanced"), (LARGE, BALANCED), common, strict=True
+            )
+        ),
+        at_most(
+            "a-drop-for-every-level",
+            f"the exact flow from {len(tiny)} starts of scale 1e-8: how many do not drop exactly four times, once for "
+            "each level of the tree",
+            sum(count != 4 for count in tiny),
+            0,
+            about="own",
+        ),
+        at_most(
+            "plateaus-at-the-levels",
+            "the exact flow from small starts with four drops: between them the loss is half the sum of the s² to "
+            "come, 21/2, 12/2 and 4/2, within 15 %",
+            max(away, default=float("nan")),
+            0.15,
+            about="own",
+        ),
+        between(
+            "late-rate-of-the-weakest-mode",
+            "the exact flow from large zero-balanced starts: between 1e-8 and 1e-10 of its initial value the loss "
+            "falls at the rate 4 s of the weakest mode, s = 1: the rate farthest from 4",
+            max(late, key=lambda rate: abs(rate - 4)),
+            3.96,
+            4.04,
+            about="own",
+        ),
+        *(
+            mean_at_least(
+                f"{name}-slows-down",
+                f"the exact flow from {kind} starts: from a tenth to a millionth of the initial loss the rate "
+                "−d ln L/dt falls to a half or less",
+                by_kind[kind].values("flow_slowing"),
+                2.0,
+                about="own",
+            )
+            for name, kind in (("large-random", LARGE), ("large-zero-balanced", BALANCED))
+        ),
+        between(
+            "vast-starts-fall-algebraically",
+            "the exact flow from zero-balanced starts of 100²: L ~ t^(−2) from t = 0.001 to 0.01, the exponent "
+            "farthest from 2",
+            max(exponents, key=lambda exponent: abs(exponent - 2)),
+            1.9,
+            2.1,
+            about="own",
+        ),
+        *_separatrix_claims(measured.where(part="many")[0].values),
+    ]
+
+
+def _separatrix_claims(many):
+    """Why some large zero-balanced starts are not exponential."""
+    nearest = sorted(zip(many["distance"], many["waiting"], strict=True))[: len(many["distance"]) // 4]
+    wait, stderr = fit_order([math.exp(-time) for _, time in nearest], [distance for distance, _ in nearest])
+    return [
+        between(
+            "waits-near-the-separatrix",
+            "the exact flow from the quarter of large zero-balanced starts that is nearest to the separatrix reaches "
+            "1 % of the loss of the zero map after ln(1/d)/s + constant, s = 1: the order of d in e^(−t)",
+            wait,
+            1 - ORDER_MARGIN,
+            1 + ORDER_MARGIN,
+            stderr=stderr,
+            max_stderr=ORDER_STDERR,
+            about="own",
+        ),
+        at_least(
+            "straighter-the-farther",
+            "and the farther from it a start is, the straighter is ln L: rank correlation over all of them",
+            rank_correlation(many["distance"], many["straightness"]),
+            0.7,
+            about="own",
+        ),
+        at_least(
+            "some-wait",
+            f"of {len(many['dropping'])} large zero-balanced starts that the flow takes to the task, the fraction "
+            "with a plateau and a drop",
+            sum(count > 0 for count in many["dropping"]) / len(many["dropping"]),
+            0.02,
+            about="own",
+        ),
+    ]
+
+
+def _descent_claim(measured):
+    fits = [fit_order(row.values["rate"], row.values["deviation"]) for row in measured.where(part="learning")]
+    order = max((fit[0] for fit in fits), key=lambda value: abs(value - 1))
+    return between(
+        "descent-order",
+        "the learning curves of descent with step h are O(h) from those of the flow: the order farthest from 1",
+        order,
+        1 - ORDER_MARGIN,
+        1 + ORDER_MARGIN,
+        stderr=max(fit[1] for fit in fits),
+        max_stderr=ORDER_STDERR,
+        about="check",
+    )
+
+
+def figure(results):
+    from numerics.plots import new_figure
+
+    drawing = new_figure(1, 4, width=2.9, height=2.9)
+    panels = drawing.subplots(1, 4)
+    _curve_panels(panels[:2], [cell for cell in results if cell.cell["part"] == "learning"])
+    _separatrix_panel(panels[2], next(cell for cell in results if cell.cell["part"] == "many"))
+    _vast_panel(panels[3], [cell for cell in results if cell.cell["part"] == "vast"])
+    return drawing
+
+
+def _curve_panels(panels, results):
+    """All learning curves, on the axes of the source and on logarithmic ones; dotted: one flow of each kind."""
+    from matplotlib.lines import Line2D
+
+    from numerics.plots import EXACT, style
+    from numerics.rich_lazy import LINES
+
+    for axes in panels:
+        for cell in results:
+            kind, t = cell.cell["start"], cell.curves["t"]
+            for name, options in (
+                ("trained", {"color": LINES[kind], "linewidth": 1.0, "alpha": 0.55}),
+                ("flow", EXACT),
+            ):
+                loss = cell.curves[name]
+                if name == "trained" or cell.cell["seed"] == 0:
+                    axes.plot(t, loss / loss[0], **options)
+    panels[0].set(xlim=(-0.15, 13), ylim=(-0.02, 1.03))
+    panels[1].set(xlim=(-0.15, 13), ylim=(1e-6, 1.5), yscale="log")
+    style(panels[0], xlabel="$t$", ylabel="$L\\,/\\,L(0)$", title="F   learning curves")
+    style(panels[1], xlabel="$t$", ylabel="$L\\,/\\,L(0)$", title="the same, logarithmic")
+    handles = [Line2D([], [], color=LINES[kind], linewidth=2, label=kind) for kind in KINDS]
+    panels[0].legend(handles=handles, frameon=False, fontsize=8, loc="upper right")
+
+
+def _separatrix_panel(axes, cell):
+    """The time to a common loss against the distance from the separatrix, with the slope −1/s of the weakest mode."""
+    import numpy as np
+
+    from numerics.plots import EXACT, style
+    from numerics.rich_lazy import LINES
+
+    distance, wait = (np.array(cell.values[name]) for name in ("distance", "waiting"))
+    dropping = np.array(cell.values["dropping"]) > 0
+    for chosen, marker, label in ((~dropping, "o", "no drop"), (dropping, "D", "a drop")):
+        axes.plot(
+            distance[chosen], wait[chosen], marker, color=LINES[BALANCED], markersize=4, label=label,
+            markerfacecolor=LINES[BALANCED] if marker == "D" else "none",
+        )  # fmt: skip
+    nearest = np.argsort(distance)[: len(distance) // 4]
+    line = np.array([distance.min(), 1.0])
+    axes.plot(line, np.mean(wait[nearest] + np.log(distance[nearest])) - np.log(line), **EXACT)
+    axes.set_xscale("log")
+    axes.legend(frameon=False, fontsize=8)
+    style(
+        axes,
+        xlabel="distance from the separatrix",
+        ylabel="$t$ at 1 % of the loss of 0",
+        title="large zero-balanced",
+    )
+
+
+def _vast_panel(axes, results):
+    """Zero-balanced starts that are far larger than the task, with the loss n/8t² of an empty task."""
+    import numpy as np
+
+    from numerics.plots import EXACT, style
+    from numerics.rich_lazy import LINES
+
+    for cell in results:
+        axes.plot(cell.curves["t"], cell.curves["flow"], color=LINES[BALANCED], linewidth=1.0, alpha=0.55)
+    t = np.geomspace(1e-4, 1.0, 50)
+    axes.plot(t, 1 / t**2, **EXACT)
+    axes.annotate("$n/8t^2$", (0.1, 100), (0.18, 400), fontsize=9)
+    axes.set(xscale="log", yscale="log", xlim=(1e-5, 12), ylim=(1e-6, 1e9))
+    style(axes, xlabel="$t$", ylabel="$L$", title="vast zero-balanced")
+
+
+@study(
+    "braun2022.fig-3f-learning-curves",
+    title="Rich and lazy learning: learning curves of small random, large random and large zero-balanced starts",
+)
+def rich_learning_curves():
+    return Plan(
+        scales=SCALES,
+        cells=cells,
+        run=run,
+        figure=figure,
+        claims=claims,
+        dims=DIMS,
+        batch=10,
+        shared=("part", "start"),
+    )
