@@ -79,7 +79,7 @@ def missed_modes(permutation: object, *, check: bool = True) -> Array:
     found = _even_cycles(places)
     if not arrays.is_tensor(permutation):
         return found
-    return arrays.namespace(permutation).as_tensor(found, device=permutation.device)  # type: ignore[attr-defined]
+    return arrays.namespace(permutation).as_tensor(found, device=permutation.device)
 
 
 def _integers(permutation: Any) -> np.ndarray:
