@@ -9,13 +9,22 @@ evaluations.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from derivations.prior_knowledge.modal_flow import Frame, evaluate, frame_of, settled, well_conditioned
+from derivations.prior_knowledge.modal_flow import (
+    Frame,
+    Part,
+    evaluate,
+    frame_of,
+    settled,
+    well_conditioned,
+)
 from derivations.prior_knowledge.separatrix_functions import on_separatrix_of, overlaps_of
 from derivations.prior_knowledge.start_checks import ExactlyRead, read_start, read_times
 from derivations.wide_linear.linear_flow import isotropic_flow
@@ -23,7 +32,8 @@ from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_BLOCK = 1_000_000
+_BLOCK, _WORTH = 500_000, 4
+_WHOLE: Part = (slice(None), slice(None))
 
 
 def qqt(
@@ -103,7 +113,7 @@ def network_function(
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau)
     inputs = read["W1"].shape[-1]
-    return _state(read, on_separatrix, check)[..., inputs:, :inputs]
+    return _state(read, on_separatrix, check, (slice(inputs, None), slice(inputs)))
 
 
 def rsm_input(
@@ -137,8 +147,8 @@ def rsm_input(
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau, X=X)
     X = _inputs(read, check)
-    inputs, state = read["W1"].shape[-1], _state(read, on_separatrix, check)
-    return transpose(X) @ state[..., :inputs, :inputs] @ X
+    inputs = slice(read["W1"].shape[-1])
+    return transpose(X) @ _state(read, on_separatrix, check, (inputs, inputs)) @ X
 
 
 def rsm_output(
@@ -172,9 +182,10 @@ def rsm_output(
     """
     read = read_start(check, t=t, W1=W1, W2=W2, sigma_yx=sigma_yx, tau=tau, Y=Y)
     Y, xp = _data("Y", read, read["W2"].shape[-2], check), read.xp
-    inputs, state = read["W1"].shape[-1], _state(read, on_separatrix, check)
+    outputs = slice(read["W1"].shape[-1], None)
+    state = _state(read, on_separatrix, check, (outputs, outputs))
     cut = 64 * Y.shape[-2] * xp.finfo(Y.dtype).eps
-    return transpose(Y) @ xp.linalg.pinv(state[..., inputs:, inputs:], rtol=cut, hermitian=True) @ Y
+    return transpose(Y) @ xp.linalg.pinv(state, rtol=cut, hermitian=True) @ Y
 
 
 def ntk(
@@ -245,30 +256,30 @@ def _data(name: str, read: Collected, rows: int, check: bool) -> Array:
     return data[..., None, :, :] if len(read["t"].shape) else data
 
 
-def _state(read: Collected, on_separatrix: bool, check: bool) -> Array:
-    """Q Q^T of the exact flow, without time axis if t is one number."""
+def _state(read: Collected, on_separatrix: bool, check: bool, part: Part = _WHOLE) -> Array:
+    """The rows and columns of Q Q^T that `part` names, of the exact flow, without time axis if t is one number."""
     xp, times = read.xp, read_times(read, check)
     with arrays.quiet(xp):
         if read.traced:
-            found = _by_rows(read, times)
+            found = _by_rows(read, times)[..., part[0], part[1]]
         else:
             stuck = on_separatrix_of(read, overlaps_of(read))
             if check and not on_separatrix:
                 arrays.require("W1 and W2", ~stuck, _OFF)
             exact = isinstance(read, ExactlyRead)
-            found = _exactly(read) if exact else _by_kind(read, times, stuck & on_separatrix)
+            found = _exactly(read, part) if exact else _by_kind(read, times, stuck & on_separatrix, part)
     return found if len(read["t"].shape) else found[..., 0, :, :]
 
 
-def _exactly(read: ExactlyRead) -> Array:
+def _exactly(read: ExactlyRead, part: Part) -> Array:
     """Of rational numbers, with mpmath."""
     from derivations.prior_knowledge.exact_flow import states
 
-    found = np.stack([states(read.times(), start) for start in read.starts.flat])
+    found = np.stack([states(read.times(), start)[..., part[0], part[1]] for start in read.starts.flat])
     return found.reshape(*read.starts.shape, *found.shape[1:])
 
 
-def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:
+def _by_kind(read: Collected, times: Array, stuck: Array, part: Part) -> Array:
     """Each start by the way that suits it: on a separatrix, in one basis for all times, or in one for every time."""
     xp, names = read.xp, ("W1", "W2", "sigma_yx")
     frames = frame_of(read, False)
@@ -277,7 +288,7 @@ def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:
         simple = simple & False
     shape = tuple(stuck.shape)
     if bool(simple.all()):
-        return _until_settled(read, times, frames)
+        return _until_settled(read, times, frames, part)
     whole = {name: xp.broadcast_to(read[name], (*shape, *read[name].shape[-2:])) for name in names}
     parts = []
     for mask in (stuck, simple, ~(stuck | simple)):
@@ -286,15 +297,20 @@ def _by_kind(read: Collected, times: Array, stuck: Array) -> Array:
         some = arrays.collect(**{name: x[mask] for name, x in whole.items()})
         if mask is stuck or mask is simple:
             frame = frame_of(some, mask is stuck)
-            parts.append((mask, _in_blocks(some, times, partial(evaluate, xp, frame=frame))))
+            solution = partial(evaluate, xp, frame=frame, part=part)
         else:
-            parts.append((mask, _in_blocks(some, times, partial(_by_rows, some))))
+            solution = partial(_rows_of, some, part=part)
+        parts.append((mask, _in_blocks(some, times, solution)))
     if len(parts) == 1:
         return parts[0][1].reshape(*shape, *parts[0][1].shape[-3:])
     found = _empty(xp, parts[0][1], (*shape, *parts[0][1].shape[-3:]))
-    for mask, part in parts:
-        found[mask] = part
+    for mask, block in parts:
+        found[mask] = block
     return found
+
+
+def _rows_of(read: Collected, times: Array, part: Part) -> Array:
+    return _by_rows(read, times)[..., part[0], part[1]]
 
 
 def _by_rows(read: Collected, times: Array) -> Array:
@@ -306,21 +322,41 @@ def _by_rows(read: Collected, times: Array) -> Array:
     return xp.concatenate((upper, xp.concatenate((transpose(flow.beta), flow.gram_a), -1)), -2)
 
 
-def _until_settled(read: Collected, times: Array, frame: Frame) -> Array:
+def _until_settled(read: Collected, times: Array, frame: Frame, part: Part) -> Array:
     """In one basis for all times. All times at which nothing moves any more share one evaluation."""
-    xp, steps = read.xp, _blocks(read, times)
+    xp = read.xp
     late = times >= settled(xp, frame)
-    if bool(late.any()):
-        early, last = times[~late], evaluate(xp, times[late][-1:], frame)
-        steps = _blocks(read, early)
-    else:
-        early, last = times, evaluate(xp, times[:1], frame)
+    last = evaluate(xp, times[late][-1:] if bool(late.any()) else times[:1], frame, part)
     found = _empty(xp, last, (*last.shape[:-3], len(times), *last.shape[-2:]))
     found[..., late, :, :] = last
     place = np.flatnonzero(~late) if xp is np else xp.nonzero(~late)[:, 0]
-    for step in steps:
-        found[..., place[step], :, :] = evaluate(xp, early[step], frame)
+    if xp is not np:
+        for step in _blocks(read, place):
+            found[..., place[step], :, :] = evaluate(xp, times[place[step]], frame, part)
+    else:
+        _fill(read, times, frame, part, place, found)
     return found
+
+
+def _fill(read: Collected, times: Array, frame: Frame, part: Part, place: Array, found: Array) -> None:
+    """The state at the times in these places, by all cores that OMP_NUM_THREADS grants."""
+
+    def fill(step: slice) -> None:
+        here = place[step]
+        with arrays.quiet(np):
+            if here[-1] - here[0] == len(here) - 1:
+                evaluate(np, times[here], frame, part, out=found[..., here[0] : here[-1] + 1, :, :])
+            else:
+                found[..., here, :, :] = evaluate(np, times[here], frame, part)
+
+    steps = _blocks(read, place)
+    cores = min(len(steps) // _WORTH, int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1))
+    if cores < 2:
+        for step in steps:
+            fill(step)
+    else:
+        with ThreadPoolExecutor(cores) as pool:
+            list(pool.map(fill, steps))
 
 
 def _empty(xp: Any, like: Array, shape: tuple[int, ...]) -> Array:

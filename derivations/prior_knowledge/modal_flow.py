@@ -25,6 +25,8 @@ from symdyn.compile.linalg import transpose
 
 _WHOLE, _FRONT = 30, 1e4
 
+Part = tuple[slice, slice]
+
 
 class Frame(NamedTuple):
     """Eigenvectors of F as columns (..., N, N), rates (..., N), the rows R (..., r, N), the growing part g (..., r) of
@@ -148,10 +150,19 @@ def settled(xp: Any, frame: Frame) -> float:
     return (45 + 4 * np.log(largest / least)) / slowest
 
 
-def evaluate(xp: Any, times: Array, frame: Frame) -> Array:
-    """Z^T Z (..., T, N, N)."""
+def evaluate(xp: Any, times: Array, frame: Frame, part: Part, out: Array | None = None) -> Array:
+    """The rows and columns of Z^T Z that `part` names (..., T, n, m), in `out` if that is given."""
     Q = lift(xp, times, frame) @ transpose(frame.vectors)[..., None, :, :]
-    return transpose(Q) @ Q
+    rows, right = Q[..., part[0]], Q[..., part[1]]
+    if xp is not np:
+        return transpose(rows) @ right
+    if out is None:
+        out = np.empty((*Q.shape[:-2], rows.shape[-1], right.shape[-1]), Q.dtype)
+    # By halves, for the routine of BLAS for a whole Q^T Q takes several times longer with matrices of this size.
+    half = rows.shape[-1] // 2
+    for some in (slice(0, half), slice(half, None)):
+        np.matmul(transpose(rows[..., some]), right, out=out[..., some, :])
+    return out
 
 
 def lift(xp: Any, times: Array, frame: Frame) -> Array:
@@ -160,14 +171,26 @@ def lift(xp: Any, times: Array, frame: Frame) -> Array:
     rates, t = frame.rates[..., None, :], times[:, None]
     growing = arrays.where(xp, rates > 0, rates, 0.0)
     lead = frame.lead[..., None, :]
-    some = int((growing > 0).sum(-1).max())
+    counts = (growing > 0).sum(-1)
+    few, some = int(counts.min()), int(counts.max())
     gaps = xp.clip(growing[..., :some] - frame.lead[..., :, None], None, 0.0)
     first = frame.rows[..., None, :, :some] * xp.exp(gaps[..., None, :, :] * t[..., None])
     X = xp.concatenate((first, frame.rows[..., None, :, some:] * xp.exp(-lead * t)[..., None]), -1)
     kappa = t * arrays.phi1(xp, -2 * xp.abs(rates) * t)
-    base = xp.exp(-2 * lead * t) + xp.finfo(X.dtype).tiny
-    H = (X * kappa[..., None, :]) @ transpose(X) + linalg.identity_like(xp, X, X.shape[-2]) * base[
-        ..., None, :
-    ]
-    fall = xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)
-    return linalg.solve(xp, linalg.cholesky(xp, H), X) * fall[..., None, :]
+    H = (X * kappa[..., None, :]) @ transpose(X)
+    size = H.shape[-1]
+    H.reshape(*H.shape[:-2], size**2)[..., :: size + 1] += xp.exp(-2 * lead * t) + xp.finfo(X.dtype).tiny
+    Y = _forward(xp, linalg.cholesky(xp, H), X)
+    Y[..., few:] *= xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)[..., None, few:]
+    return Y
+
+
+def _forward(xp: Any, L: Array, b: Array) -> Array:
+    """L^-1 b for lower triangular L (..., n, n) and b (..., n, m). NumPy has no routine for triangles."""
+    if xp is not np:
+        return xp.linalg.solve_triangular(L, b, upper=False)
+    found = b.copy()
+    for i in range(L.shape[-1]):
+        found[..., i, :] -= (L[..., i, None, :i] @ found[..., :i, :])[..., 0, :]
+        found[..., i, :] /= L[..., i, i, None]
+    return found

@@ -239,3 +239,28 @@ ONE = [[1.0]]
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_two_threads_in_any_order_of_times_fill_the_same_array(order, monkeypatch):
+    members = [start(seed, 6, 7, 6, 0.0) for seed in range(40)]
+    W1, W2, sigma = (np.stack(x) for x in zip(*members, strict=True))
+    times = np.geomspace(0.01, 20, 700)[order]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    expected = qqt(times, W1, W2, sigma)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    np.testing.assert_array_equal(qqt(times, W1, W2, sigma), expected)
+    np.testing.assert_allclose(expected, expected.swapaxes(-1, -2), atol=1e-14)
+
+
+def test_parts_of_the_state_are_those_of_the_whole_for_every_kind_of_start():
+    starts = [start(3, 3, 3, 4, 0.0), start(4, 3, 3, 4, 0.0)]
+    W1, W2, sigma = (np.stack(x) for x in zip(*starts, strict=True))
+    W1, W2, sigma = (np.concatenate((x, y[:1])) for x, y in ((W1, W1), (W2, W2), (sigma, -W2 @ W1)))
+    times = [0.3, 2.0, 500.0]
+    whole = qqt(times, W1, W2, sigma, on_separatrix=True)
+    part = network_function(times, W1, W2, sigma, on_separatrix=True)
+    np.testing.assert_allclose(part, whole[..., 3:, :3], atol=1e-14)
+    X = np.sqrt(3) * np.eye(3)
+    similar = rsm_input(times, W1, W2, sigma, X, on_separatrix=True)
+    np.testing.assert_allclose(similar, 3 * whole[..., :3, :3], atol=1e-13)
