@@ -219,7 +219,7 @@ def _of_printed_form(
         return extra | {"hypothesis": form.hypothesis}
     corrected = "; ".join(load(r).latex() for r in results if form.ledger_id in load(r).ledger)
     return extra | {
-        "printed": statement_latex(form.statement),
+        "printed": statement_latex(form.statement, form.key.split(".")[0]),
         "corrected": corrected,
         "severity": form.severity,
     }

@@ -8,6 +8,7 @@ the arguments of compiled functions, stated here once for the topic. Two topics 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ import sympy as sp
 
 from symdyn.calculus.gram import Vector
 from symdyn.calculus.matrix import Expression, matrix
+from symdyn.calculus.vectors import Printer
 
 
 @dataclass(frozen=True)
@@ -92,3 +94,15 @@ GLOSSARIES: dict[str, Glossary] = {}
 def glossary(topic: str) -> Glossary:
     """The glossary of a topic, created on first use."""
     return GLOSSARIES.setdefault(topic, Glossary(topic))
+
+
+@contextmanager
+def vocabulary(topic: str) -> Iterator[None]:
+    """While it lasts, scalars print as the glossary of the topic has them: `label` as y, `a2` as ‖a‖²."""
+    before = Printer._global_settings.get("symbol_names", {})
+    words = {t.symbol: t.latex for t in GLOSSARIES.get(topic, ()) if isinstance(t.symbol, sp.Symbol)}
+    Printer.set_global_settings(symbol_names=words)
+    try:
+        yield
+    finally:
+        Printer.set_global_settings(symbol_names=before)

@@ -21,7 +21,7 @@ import sympy as sp
 
 from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
-from symdyn.notation import GLOSSARIES, Term
+from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness, weakest
 from symdyn.statement import Statement
@@ -91,7 +91,8 @@ class Result:
 
     @cached_property
     def statement(self) -> Statement:
-        statement = self.function()
+        with vocabulary(self.topic):  # formulas in words are typeset when the statement is made
+            statement = self.function()
         if not isinstance(statement, Statement):
             raise TypeError(f"{self.key}: {STATEMENT_NEEDED}, not {type(statement).__name__}")
         self._check_vocabulary(statement)
@@ -126,9 +127,9 @@ class Result:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The derivation, line by line."""
-        from symdyn.render.steps import steps
+        from symdyn.render.steps import result_steps
 
-        return steps(self.statement)
+        return result_steps(self)
 
     def latex(self) -> str:
         """The statement in LaTeX, without delimiters."""
@@ -258,7 +259,8 @@ class PrintedForm:
 
     @cached_property
     def statement(self) -> Statement:
-        statement = self.function()
+        with vocabulary(_topic_of(self.function.__module__)):
+            statement = self.function()
         if not isinstance(statement, Statement):
             raise TypeError(f"{self.key}: a printed form returns a statement, not {type(statement).__name__}")
         return statement

@@ -87,7 +87,8 @@ def join_terms(terms: Iterator[tuple[Scalar, str]], shown: Mapping[Any, str] | N
 
     `shown` says how particular symbols of the coefficients print.
     """
-    printer = Printer({"symbol_names": dict(shown or {})})
+    printer = Printer()
+    printer._settings["symbol_names"] = {**printer._settings["symbol_names"], **(shown or {})}
     text = ""
     for coefficient, symbol in terms:
         negative = _is_negative(coefficient)

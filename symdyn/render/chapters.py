@@ -12,7 +12,6 @@ from symdyn.paper import Entry, Paper, entry, ledger
 from symdyn.registry import index, load, printed_forms
 from symdyn.render.latex import set_formula, statement_latex
 from symdyn.render.prose import from_ascii
-from symdyn.render.steps import steps as derivation
 from symdyn.statement import Chain, Experiment, Statement
 
 if TYPE_CHECKING:
@@ -104,13 +103,13 @@ class Chapter:
         return {status: n for status, n in found.items() if n}
 
 
-def formula(statement: Statement) -> Formula:
-    """A statement as a sentence and a formula."""
+def formula(statement: Statement, topic: str) -> Formula:
+    """A statement as a sentence and a formula, in the symbols of its topic."""
     if isinstance(statement, Experiment):
         return Formula(statement.claim, "")
     if isinstance(statement, Chain):
         return Formula(statement.conclusion, set_formula(statement.formula) if statement.formula else "")
-    return Formula("", statement_latex(statement))
+    return Formula("", statement_latex(statement, topic))
 
 
 def chapters(progress: Progress | None = None) -> tuple[Chapter, ...]:
@@ -125,18 +124,20 @@ def _chapter(topic: str, progress: Progress | None) -> Chapter:
     forms = printed_forms(topic)
     sections = tuple(_section(e, forms) for e in audited)
     keys = [e.key for e in index() if e.topic == topic]
-    derived = []
+    shown = []
     for done, key in enumerate(keys, start=1):
-        derived.append(_derived(load(key)))
+        shown.append(derived(load(key)))
         if progress is not None:
             progress(key, done, len(keys))
-    return Chapter(topic, sections[0].entry.paper, sections, tuple(derived))
+    return Chapter(topic, sections[0].entry.paper, sections, tuple(shown))
 
 
 def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
-    printed = tuple(formula(form.statement) for form in forms if form.ledger_id == audited.id)
-    keys = {e.key for e in index()}
-    results = tuple((key, formula(load(key).statement)) for key in audited.results if key in keys)
+    printed = tuple(formula(form.statement, audited.topic) for form in forms if form.ledger_id == audited.id)
+    topics = {e.key: e.topic for e in index()}
+    results = tuple(
+        (key, formula(load(key).statement, topics[key])) for key in audited.results if key in topics
+    )
     e = entry(audited.id)
     assumptions = tuple(map(from_ascii, e.assumptions))
     return Section(
@@ -157,9 +158,11 @@ def _spelled(word: str) -> str:
     return from_ascii(_SPELLED.get(word, word))
 
 
-def _derived(result: Result) -> Derived:
-    stated = formula(result.statement)
-    steps = tuple(step for step in derivation(result.statement) if step.latex != stated.latex)
+def derived(result: Result) -> Derived:
+    """A result for the book: its statement, and the steps to it without the statement once more."""
+    stated = formula(result.statement, result.topic)
+    said = (stated.latex, result.latex())
+    steps = tuple(step for step in result.steps if step.latex not in said)
     return Derived(result.key, result.title, stated, steps)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdyn.notation import GLOSSARIES
+from symdyn.notation import vocabulary
 from symdyn.render import prose
 from symdyn.render.layout import LINE, display, lines, stacked, tidy, width, without_repetition
+from symdyn.render.spelling import quantities, spelled_apart
 from symdyn.statement import Chain, Experiment, Identity, Solution, Statement, typeset
 
 if TYPE_CHECKING:
@@ -24,8 +24,14 @@ NAMED = 12
 """Repeated subexpressions wider than this get a name in formulas that would be wider than that."""
 
 
-def statement_latex(statement: Statement) -> str:
-    """The statement as one formula; of a conclusion in words, the words and then its formula."""
+def statement_latex(statement: Statement, topic: str = "") -> str:
+    """The statement as one formula in the symbols of a topic; of a conclusion in words, the words and a formula."""
+    with vocabulary(topic):
+        return statement_formula(statement)
+
+
+def statement_formula(statement: Statement) -> str:
+    """The statement as one formula, in the symbols of the vocabulary at work."""
     if isinstance(statement, Experiment):
         return _gathered(prose.katex_lines(statement.claim, LINE))
     if isinstance(statement, Chain):
@@ -40,12 +46,15 @@ def _gathered(rows: list[str]) -> str:
 
 
 def short_formulas(statement: Statement) -> list[str]:
-    """The formula of a statement and, where it is too wide to read, the definitions of what repeats in it."""
-    tex = statement.latex()
-    if max(map(width, lines(cleaned(tex)))) <= LEGIBLE:
-        return [tex]
-    folded, definitions = fold(statement)
-    return [folded.latex(), *(f"{typeset(symbol)} = {typeset(value)}" for symbol, value in definitions)]
+    """The formula of a statement; where it is too wide to read, the definitions of what repeats in it; and those
+    of symbols that would mean several things if they were not told apart.
+    """
+    apart = spelled_apart(statement)
+    definitions = [] if apart is statement else [(q, q.defined()) for q in quantities(apart)]
+    if max(map(width, lines(cleaned(apart.latex())))) > LEGIBLE:
+        apart, repeated = fold(apart)
+        definitions = repeated + definitions
+    return [apart.latex(), *(f"{typeset(symbol)} = {typeset(value)}" for symbol, value in definitions)]
 
 
 def fold(statement: Statement) -> tuple[Statement, list[tuple[sp.Symbol, sp.Expr]]]:
@@ -75,8 +84,8 @@ def fold(statement: Statement) -> tuple[Statement, list[tuple[sp.Symbol, sp.Expr
 
 
 def cleaned(tex: str) -> str:
-    """A formula with symbols as commands and names as the glossaries print them, no needless parentheses."""
-    return without_repetition(tidy(named(prose.in_mathematics(tex))))
+    """A formula with its symbols as commands and without needless parentheses."""
+    return without_repetition(tidy(prose.in_mathematics(tex)))
 
 
 def set_formula(tex: str) -> str:
@@ -84,15 +93,6 @@ def set_formula(tex: str) -> str:
     return display(cleaned(tex))
 
 
-_WORD = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
-
-
-def named(tex: str) -> str:
-    """The formula with each name that SymPy leaves bare (`label`) in the LaTeX of the glossary (`y`)."""
-    words = {term.name: term.latex for glossary in GLOSSARIES.values() for term in glossary}
-    return _WORD.sub(lambda m: words.get(m.group(1), m.group()), tex)
-
-
 def result_latex(result: Result) -> str:
     """The statement of a result as one formula."""
-    return statement_latex(result.statement)
+    return statement_latex(result.statement, result.topic)

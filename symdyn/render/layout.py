@@ -15,7 +15,7 @@ from itertools import pairwise
 LINE = 64
 """The width of a line, in characters of ordinary size."""
 
-_TOKEN = re.compile(r"\\begin\{[a-z*]+\}|\\end\{[a-z*]+\}|\\[A-Za-z]+\*?|\\.|\s+|.", re.DOTALL)
+_TOKEN = re.compile(r"\\begin\{[a-z*]+\}|\\end\{[a-z*]+\}|\\[A-Za-z]+\*?|\\.|:=|\s+|.", re.DOTALL)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -23,7 +23,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _RELATIONS = _words(
-    r"""= < > \le \leq \ge \geq \ne \neq \approx \sim \simeq \equiv \to \mapsto \in \iff \implies
+    r"""= := < > \le \leq \ge \geq \ne \neq \approx \sim \simeq \equiv \to \mapsto \in \iff \implies
     \Leftrightarrow \Rightarrow \Longleftrightarrow \Longrightarrow \propto \longrightarrow"""
 )
 _SIGNS = _words(r"+ - \pm \mp")
@@ -169,13 +169,28 @@ def stacked(formulas: list[str], line: int = LINE) -> str:
     return aligned([row for tex in formulas for row in lines(tex, line)])
 
 
+def formulas_of_rows(tex: str) -> list[str]:
+    """The formulas that are set below each other, each on one line again."""
+    found: list[str] = []
+    for row in re.sub(r"\\(?:begin|end)\{(?:aligned|gathered)\}", "", tex).split("\\\\\n"):
+        text = " ".join(row.replace(r"&\quad", "").replace("&", "").split())
+        if row.strip().startswith("&") and found:
+            found[-1] += f" {text}"
+        else:
+            found.append(text)
+    return found
+
+
 def without_repetition(tex: str) -> str:
-    """A chain a = b = b with each member once: a = b. An equation of two equal sides stays one."""
-    pieces = _split(tokens(tex), _RELATIONS)
-    kept = pieces[:1]
-    for piece in pieces[1:]:
-        if len(kept) == 1 or "".join(piece.split()) != "".join(kept[-1].split()):
+    """A chain a = b = b or a = b = a with each member once: a = b. An equation of two equal sides stays one."""
+    first, *rest = _split(tokens(tex), _RELATIONS) or [""]
+    seen = ["=" + "".join(first.split())]
+    kept = [first]
+    for piece in rest:
+        bare = "".join(piece.split())
+        if len(kept) == 1 or bare not in (seen if all(member[0] == "=" for member in seen) else seen[-1:]):
             kept.append(piece)
+            seen.append(bare)
     return " ".join(kept)
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from symdyn.calculus.gram import Combination, Flow, GramOperator
+from symdyn.calculus.gram import Combination, Flow, GramOperator, Vector, substitute
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.transform import as_letter
 from symdyn.calculus.vectors import Dot, Linear, transposed_latex
-from symdyn.compile.named import NamedFunction
+from symdyn.domain import Domain
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.notation import vocabulary
+from symdyn.proof.claim import atoms
 from symdyn.render import prose
-from symdyn.render.latex import cleaned, statement_latex
+from symdyn.render.latex import cleaned, statement_formula
 from symdyn.render.layout import display, stacked
+from symdyn.render.spelling import quantities, scalars, spelled_apart
 from symdyn.statement import (
     Asymptotic,
     Chain,
@@ -35,7 +38,7 @@ from symdyn.statement import (
 )
 
 if TYPE_CHECKING:
-    from symdyn.result import Step
+    from symdyn.result import Result, Step
 
 _SAYS_ITSELF = re.compile(r"[+-]|\\sqrt")
 """A quantity that is kept folded for its accuracy, such as κ + δ, prints as what it is."""
@@ -46,45 +49,127 @@ Line = tuple[str, str]
 """A reason in words and a formula."""
 
 
-def steps(statement: Statement) -> tuple[Step, ...]:
-    """The derivation of a statement, each step a reason and a formula that KaTeX and LaTeX set."""
+def result_steps(result: Result) -> tuple[Step, ...]:
+    """The derivation of a result, in the symbols of its topic."""
+    return steps(result.statement, result.domain, result.topic)
+
+
+def steps(statement: Statement, domain: Domain | None = None, topic: str = "") -> tuple[Step, ...]:
+    """The derivation of a statement, each step a reason and a formula that KaTeX and LaTeX set.
+
+    `domain` is where the statement is claimed, unless it says so itself: what the domain defines is given, and so
+    substituted where coefficients are compared.
+    """
     from symdyn.result import Step
 
     found = []
-    for reason, group in groupby(_lines(statement), key=lambda line: line[0]):
-        formulas = [cleaned(tex) for _, tex in group]
-        found.append(Step(reason, display(formulas[0]) if len(formulas) == 1 else stacked(formulas)))
+    with vocabulary(topic):
+        derived = _once(_lines(spelled_apart(statement), statement.domain or domain))
+        for reason, group in groupby(derived, key=lambda line: line[0]):
+            formulas = [tex for _, tex in group]
+            found.append(Step(reason, display(formulas[0]) if len(formulas) == 1 else stacked(formulas)))
+        if isinstance(statement, Chain):
+            found.append(Step("Therefore", statement_formula(statement)))
     return tuple(found)
 
 
-def _lines(statement: Statement) -> Iterator[Line]:
+def _once(derived: Iterator[Line]) -> Iterator[Line]:
+    """Each formula where it is first written: facts of a chain share what is given and how things move."""
+    written: set[str] = set()
+    for reason, tex in derived:
+        formula = cleaned(tex)
+        if formula not in written:
+            written.add(formula)
+            yield reason, formula
+
+
+def _lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
+    yield from _defined_by_domains(statement, domain)
     yield from _named(statement)
     if isinstance(statement, Chain):
-        for number, fact in enumerate(statement.because, start=1):
-            yield from _fact(number, fact)
-        yield "Therefore", statement_latex(statement)
+        yield from _facts(statement, domain)
     else:
-        yield from _own_lines(statement)
+        yield from _own_lines(statement, domain)
 
 
-def _fact(number: int, fact: Statement) -> Iterator[Line]:
-    """A fact of a chain: what it says, and what remains to be seen of it."""
-    *before, (_, said) = (
-        _own_lines(fact) if isinstance(fact, _MOVING | MatrixIdentity) else [("", _said(fact))]
-    )
-    yield from before
-    yield f"Fact {number}", said
-    if isinstance(fact, Identity):
-        gap = difference(fact.lhs, fact.rhs)
-        if any(coefficient != 0 for _, coefficient in _coefficients(gap)):
-            yield from _vanishing(f"Fact {number}, left minus right side", gap)
+def _defined_by_domains(statement: Statement, domain: Domain | None) -> Iterator[Line]:
+    """What the domain and those of the facts define, of all that occurs: δ by the weights, β as a w."""
+    for part in (statement, *statement.facts()):
+        occurring = _letters(part)
+        for symbol, value in _definitions(part.domain or domain).items():
+            if symbol in occurring:
+                yield "Where", f"{typeset(symbol)} = {typeset(value)}"
 
 
-def _said(statement: Statement) -> str:
-    return statement_latex(statement) if isinstance(statement, Chain | Experiment) else statement.latex()
+def _definitions(domain: Domain | None) -> Mapping[Any, Any]:
+    return domain.let if domain is not None else {}
 
 
-def _own_lines(statement: Statement) -> Iterator[Line]:
+def _letters(statement: Statement) -> set[Any]:
+    """The symbols and vectors that occur."""
+    found: set[Any] = set()
+    for x in statement.expressions:
+        found |= atoms(x)
+    dots = {x for x in found if isinstance(x, Dot)}
+    return found.union(*({dot.left, dot.right} for dot in dots))
+
+
+def _facts(chain: Chain, domain: Domain | None) -> Iterator[Line]:
+    """The facts of a chain, each with what remains to be seen of it; those that read alike are told together."""
+    told: dict[Line, list[tuple[int, Statement]]] = {}
+    for number, fact in enumerate(chain.because, start=1):
+        told.setdefault(_said(fact), []).append((number, fact))
+    for (kind, said), several in told.items():
+        numbers = [str(number) for number, _ in several]
+        label = (
+            f"Fact {numbers[0]}"
+            if len(several) == 1
+            else f"Facts {', '.join(numbers[:-1])} and {numbers[-1]}"
+        )
+        words = "; ".join(dict.fromkeys(filter(None, (_where(fact, domain) for _, fact in several))))
+        for _, fact in several:
+            yield from _before(fact, domain)
+        yield f"{label}{f' ({words})' if words else ''}{kind}", said
+        for _, fact in several:
+            if isinstance(fact, Identity):
+                yield from _vanishing(f"{label}, left minus right side", gap(fact, domain))
+
+
+def _where(fact: Statement, domain: Domain | None) -> str:
+    """Where a fact is claimed, if it says so and the whole argument does not."""
+    own: Domain | None = getattr(fact, "on", None)
+    return own.words if own is not None and (domain is None or own.words != domain.words) else ""
+
+
+def _before(fact: Statement, domain: Domain | None) -> list[Line]:
+    """What leads to a fact."""
+    derived = isinstance(fact, _MOVING | MatrixIdentity)
+    return list(_own_lines(fact, domain))[:-1] if derived else []
+
+
+def _said(fact: Statement) -> Line:
+    """What a fact says: of an identity that the calculus has computed already, what both sides are."""
+    if isinstance(fact, Chain | Experiment):
+        return "", statement_formula(fact)
+    if isinstance(fact, Identity | MatrixIdentity) and typeset(fact.lhs) == typeset(fact.rhs):
+        name = f"{fact.name} = " if fact.name else ""
+        return ("" if name else ", both sides of which are"), name + typeset(fact.lhs)
+    return "", fact.latex()
+
+
+def gap(identity: Identity, domain: Domain | None = None) -> Any:
+    """Left minus right side, in vectors of which the domain defines none by others: each coefficient vanishes."""
+    vectors = {v: x for v, x in _definitions(identity.domain or domain).items() if isinstance(v, Vector)}
+    return _substituted(difference(identity.lhs, identity.rhs), vectors)
+
+
+def _substituted(gap: Any, vectors: Mapping[Any, Any]) -> Any:
+    if isinstance(gap, tuple):
+        return tuple(_substituted(part, vectors) for part in gap)
+    return substitute(gap, vectors) if vectors and isinstance(gap, Linear | GramOperator) else gap
+
+
+def _own_lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
     match statement:
         case Definition():
             yield "Definition", statement.latex()
@@ -95,12 +180,11 @@ def _own_lines(statement: Statement) -> Iterator[Line]:
         case Dynamics():
             yield from _dynamics(statement)
         case Identity():
-            gap = difference(statement.lhs, statement.rhs)
-            if all(coefficient == 0 for _, coefficient in _coefficients(gap)):
+            if all(coefficient == 0 for _, coefficient in coefficients(gap(statement, domain))):
                 yield "Both sides, which the calculus writes alike", statement.latex()
             else:
                 yield "Both sides", statement.latex()
-                yield from _vanishing("Left minus right side", gap)
+                yield from _vanishing("Left minus right side", gap(statement, domain))
         case Solution():
             yield from _solution(statement)
         case Limit() | Asymptotic():
@@ -143,33 +227,9 @@ def _sign(relation: str) -> str:
     return {">=": r"\ge", "<=": r"\le", "!=": r"\ne"}.get(relation, relation)
 
 
-def _scalars(x: Any) -> Iterator[sp.Expr]:
-    """The scalar expressions that a value is made of."""
-    match x:
-        case tuple() | list():
-            for y in x:
-                yield from _scalars(y)
-        case Linear():
-            yield from x.terms.values()
-        case GramOperator():
-            yield from (x.identity, *x.outer.values())
-        case Isotropic():
-            yield from (x.f, x.h)
-        case sp.Basic():
-            yield x
-
-
 def _named(statement: Statement) -> Iterator[Line]:
     """The definitions of the named quantities that occur, each of them once."""
-    seen: dict[Any, None] = {}
-    waiting = [e for x in statement.expressions for e in _scalars(x)]
-    while waiting:
-        found = [
-            q for q in sp.preorder_traversal(waiting.pop(0)) if isinstance(q, NamedFunction) and q not in seen
-        ]
-        seen.update(dict.fromkeys(found))
-        waiting.extend(q.defined() for q in found)
-    for quantity in seen:
+    for quantity in quantities(statement):
         name = typeset(quantity)
         if not _SAYS_ITSELF.search(name):
             yield "With", f"{name} = {typeset(quantity.defined())}"
@@ -185,7 +245,7 @@ def _moving(flow: Flow, x: Any) -> list[Any]:
     if isinstance(x, (Linear, GramOperator)):
         keys = x.terms if isinstance(x, Linear) else [v for pair in x.outer for v in pair]
         found.update(dict.fromkeys(keys))
-    for expression in _scalars(x):
+    for expression in scalars(x):
         for symbol in sorted(expression.free_symbols, key=str):
             found.update(dict.fromkeys([symbol.left, symbol.right] if isinstance(symbol, Dot) else [symbol]))
     return [y for y in found if y in flow.velocities or y in flow.relations]
@@ -239,30 +299,30 @@ def _dynamics(statement: Dynamics) -> Iterator[Line]:
     yield "Hence", statement.latex()
 
 
-def _vanishing(label: str, gap: Any) -> Iterator[Line]:
+def _vanishing(label: str, residual: Any) -> Iterator[Line]:
     """The residual, coefficient by coefficient, that the normal form shows to be zero."""
-    for of, coefficient in _coefficients(gap):
+    for of, coefficient in coefficients(residual):
         if coefficient != 0:
             yield label + (f", coefficient of ${of}$" if of else ""), f"{typeset(coefficient)} = 0"
 
 
-def _coefficients(gap: Any) -> Iterator[tuple[str, sp.Expr]]:
+def coefficients(value: Any) -> Iterator[tuple[str, sp.Expr]]:
     """What each coefficient of a value belongs to, in LaTeX, and the coefficient."""
-    match gap:
+    match value:
         case tuple() | list():
-            for part in gap:
-                yield from _coefficients(part)
+            for part in value:
+                yield from coefficients(part)
         case Combination():
-            yield from ((v.latex(), c) for v, c in gap.terms.items())
+            yield from ((v.latex(), c) for v, c in value.terms.items())
         case GramOperator():
-            yield "I", gap.identity
-            yield from ((rf"{u.latex()} {transposed_latex(v)}", c) for (u, v), c in gap.outer.items())
+            yield "I", value.identity
+            yield from ((rf"{u.latex()} {transposed_latex(v)}", c) for (u, v), c in value.outer.items())
         case Isotropic():
-            beta = gap.vector.latex()
-            yield "I", gap.f
-            yield rf"{beta} {transposed_latex(gap.vector)} / \|{beta}\|^2", gap.h
+            beta = value.vector.latex()
+            yield "I", value.f
+            yield rf"{beta} {transposed_latex(value.vector)} / \|{beta}\|^2", value.h
         case sp.Basic():
-            yield "", gap
+            yield "", value
 
 
 def _solution(statement: Solution) -> Iterator[Line]:
@@ -288,9 +348,9 @@ def _solution(statement: Solution) -> Iterator[Line]:
 def _limit(statement: Limit | Asymptotic) -> Iterator[Line]:
     if isinstance(statement, Asymptotic):
         yield "The claim, all else held fixed", statement.latex()
-        gap = difference(statement.expression, statement.leading)
+        rest = difference(statement.expression, statement.leading)
         scale = typeset(statement.remainder)
-        yield "Its remainder, bounded by a multiple of the order", rf"{typeset(gap)} = O\left({scale}\right)"
+        yield "Its remainder, bounded by a multiple of the order", rf"{typeset(rest)} = O\left({scale}\right)"
     else:
         yield "The expression", typeset(statement.expression)
         yield "Its exact limit, all else held fixed", statement.latex()

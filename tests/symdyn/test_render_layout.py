@@ -6,7 +6,16 @@ import re
 
 import pytest
 
-from symdyn.render.layout import aligned, display, lines, tidy, width, without_repetition
+from symdyn.render.layout import (
+    aligned,
+    display,
+    formulas_of_rows,
+    lines,
+    stacked,
+    tidy,
+    width,
+    without_repetition,
+)
 
 LONG = (
     r"\dot{\mu} = \left(a + b\right) \frac{\kappa + \delta}{2} + \sqrt{\delta^{2} + 4 \mu^{2}} "
@@ -44,6 +53,15 @@ def test_signs_inside_parentheses_fractions_and_environments_are_no_place_to_bre
 def test_a_leading_sign_or_a_sign_after_a_relation_is_no_place_to_break() -> None:
     row = "x = - a" + " + b" * 50
     assert lines(row, 40)[0].startswith("x = - a + b")
+
+
+def test_a_definition_is_a_relation_of_one_piece() -> None:
+    assert lines("M := a + b", 4) == ["M", ":= a + b"]
+    assert aligned(["M := a", "+ b"]).startswith("\\begin{aligned}\nM &:= a")
+
+
+def test_formulas_are_read_back_from_the_lines_that_they_were_broken_into() -> None:
+    assert formulas_of_rows(stacked(["a = b", LONG, "c = d"], 40)) == ["a = b", LONG, "c = d"]
 
 
 def test_relations_are_aligned() -> None:
@@ -93,6 +111,8 @@ def test_tidying_drops_only_parentheses_that_say_nothing(tex: str, expected: str
         ("a = b = b", "a = b"),
         ("a = b + c = b  + c = d", "a = b + c = d"),
         ("b = b", "b = b"),
+        ("B = b + c = B", "B = b + c"),
+        ("a < b = a", "a < b = a"),
         ("a = b = -b", "a = b = -b"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import re
 import shutil
@@ -12,13 +13,21 @@ import sympy
 
 import symdyn
 from symdyn.auditing import AuditEntry
+from symdyn.calculus.gram import GramOperator, evaluate
+from symdyn.calculus.vectors import Linear, Vector
+from symdyn.compile.named import unfold
+from symdyn.domain import Domain
+from symdyn.notation import GLOSSARIES, vocabulary
 from symdyn.paper import ledger
 from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
 from symdyn.render.chapters import headline
 from symdyn.render.latex import fold, short_formulas, statement_latex
+from symdyn.render.layout import formulas_of_rows
+from symdyn.render.spelling import quantities, spelled_apart
+from symdyn.render.steps import coefficients, gap, steps
 from symdyn.result import Step
-from symdyn.statement import Identity
+from symdyn.statement import Chain, Definition, Identity, typeset
 
 KEYS = [e.key for e in index()]
 WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.")
@@ -40,7 +49,7 @@ def formulas_of(key: str) -> list[str]:
 
 def test_katex_sets_every_formula_of_every_result(complaints) -> None:
     formulas = [tex for key in KEYS for tex in formulas_of(key)]
-    formulas += [statement_latex(form.statement) for form in printed_forms()]
+    formulas += [statement_latex(form.statement, form.key.split(".")[0]) for form in printed_forms()]
     assert complaints(formulas) == {}
 
 
@@ -58,6 +67,139 @@ def test_every_result_has_steps_with_reasons(key: str) -> None:
     steps = steps_of(key)
     assert steps
     assert all(step.reason and step.latex for step in steps)
+
+
+def definitions(key: str) -> list[list[str]]:
+    """Symbol and meaning of each line that says what a symbol stands for."""
+    given = ("With", "Where", "Abbreviation", "Definition")
+    rows = (row for step in steps_of(key) if step.reason in given for row in formulas_of_rows(step.latex))
+    return [re.split(" :?= ", row, maxsplit=1) for row in rows]
+
+
+def test_no_derivation_defines_one_symbol_twice() -> None:
+    twice = {}
+    for key in KEYS:
+        meanings = collections.defaultdict(set)
+        for symbol, meaning in definitions(key):
+            meanings[symbol].add(meaning)
+        twice.update({(key, s): several for s, several in meanings.items() if len(several) > 1})
+    assert twice == {}
+
+
+def test_definitions_are_found_in_the_derivations() -> None:
+    assert sum(bool(definitions(key)) for key in KEYS) > 50
+    assert ["\\kappa_0", r"\sqrt{4 \eta_a \eta_w \|\beta_0\|^2 + \delta^{2}}"] in definitions(
+        "single_neuron.bias_through_a_crossing"
+    )
+
+
+def test_different_quantities_of_a_result_print_differently() -> None:
+    for key in KEYS:
+        found = quantities(spelled_apart(symdyn.load(key).statement))
+        assert len(set(map(typeset, found))) == len(found), key
+
+
+def test_no_derivation_writes_one_formula_twice() -> None:
+    repeated = {}
+    for key in KEYS:
+        rows = collections.Counter(row for step in steps_of(key) for row in formulas_of_rows(step.latex))
+        repeated.update({(key, row): count for row, count in rows.items() if count > 1})
+    assert repeated == {}
+
+
+def test_no_fact_says_that_something_equals_itself() -> None:
+    rows = [(key, row) for key in KEYS for step in steps_of(key) for row in formulas_of_rows(step.latex)]
+    assert [(key, row) for key, row in rows if len(set(row.split(" = "))) < len(row.split(" = "))] == []
+
+
+def test_the_book_does_not_repeat_the_statement_below_it() -> None:
+    for key in ("single_neuron.bias_through_a_crossing", "single_neuron.preconditioner"):
+        result = symdyn.load(key)
+        shown = chapters.derived(result)
+        assert result.latex() in [step.latex for step in result.steps]
+        assert result.latex() not in [step.latex for step in shown.steps]
+        assert shown.formula.latex not in [step.latex for step in shown.steps]
+
+
+def vector_identities() -> list[tuple[str, Identity, Domain]]:
+    """The identities between vectors or operators, with the domains they are claimed on."""
+    found = []
+    for key in KEYS:
+        result = symdyn.load(key)
+        for fact in (result.statement, *result.statement.facts()):
+            domain = fact.domain or result.statement.domain or result.domain
+            if isinstance(fact, Identity) and isinstance(fact.lhs, Linear | GramOperator) and domain:
+                found.append((key, fact, domain))
+    return found
+
+
+def test_the_coefficients_that_a_derivation_says_to_vanish_do() -> None:
+    """Comparing coefficients of β and of w separately would be wrong where β = a w."""
+    defined = 0
+    for key, fact, domain in vector_identities():
+        defined += any(isinstance(v, Vector) for v in domain.let)
+        points = list(domain.points(domain.cells[0], per_dimension=2))
+        for of, coefficient in coefficients(gap(fact, domain)):
+            values = [sympy.N(evaluate(unfold(coefficient), point), 40) for point in points]
+            finite = [value for value in values if value is not sympy.nan]
+            assert finite, (key, of)
+            assert all(abs(value) < 1e-30 for value in finite), (key, of)
+    assert defined >= 5
+
+
+def test_what_the_domain_defines_is_given() -> None:
+    where = next(step for step in steps_of("single_neuron.preconditioner") if step.reason == "Where")
+    assert formulas_of_rows(where.latex) == [
+        r"\delta = \eta_w a^{2} - \eta_a \|w\|^2",
+        r"\beta = a w",
+    ]
+
+
+def test_facts_that_read_alike_are_told_together() -> None:
+    x = sympy.Symbol("x", real=True)
+    facts = [
+        Identity(x + 1, 1 + x, on=Domain((x,), words="x > 0")),
+        Identity(x + 1, 1 + x, on=Domain((x,), words="x < 0")),
+        Identity(sympy.sin(x) ** 2, 1 - sympy.cos(x) ** 2),
+    ]
+    told = [(step.reason, step.latex) for step in steps(Chain("an example", tuple(facts)))]
+    assert told[0] == ("Facts 1 and 2 (x > 0; x < 0), both sides of which are", "x + 1")
+    assert [reason for reason, _ in told[1:]] == ["Fact 3", "Fact 3, left minus right side", "Therefore"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("deep_linear", r"\left(\|a\|^2\right)^{2} = 1"),
+        ("prior_knowledge", "a_2^{2} = 1"),
+        ("", "a_{2}^{2} = 1"),
+    ],
+)
+def test_a_name_prints_as_the_glossary_of_its_topic_has_it(topic: str, expected: str) -> None:
+    a2 = sympy.Symbol("a2", real=True)
+    assert statement_latex(Identity(a2**2, sympy.S.One), topic) == expected
+    (step,) = steps(Definition("N", a2**2), topic=topic)
+    assert step.latex == "N := " + expected.removesuffix(" = 1")
+
+
+def test_every_scalar_of_every_glossary_prints_as_it_says() -> None:
+    differing = 0
+    for topic, glossary in GLOSSARIES.items():
+        for term in glossary:
+            if isinstance(term.symbol, sympy.Symbol):
+                with vocabulary(topic):
+                    assert typeset(term.symbol) == term.latex
+                differing += typeset(term.symbol) != term.latex
+    assert differing > 50
+
+
+def test_a_vocabulary_ends_where_it_was_begun() -> None:
+    a2 = sympy.Symbol("a2", real=True)
+    with vocabulary("deep_linear"):
+        with pytest.raises(RuntimeError), vocabulary("prior_knowledge"):
+            raise RuntimeError
+        assert typeset(a2) == r"\|a\|^2"
+    assert typeset(a2) == "a_{2}"
 
 
 def test_every_reason_and_title_is_ascii_in_latex() -> None:
