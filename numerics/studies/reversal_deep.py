@@ -138,7 +138,9 @@ def _descend_in_single_precision(W1, W2, sigma, cfg):
 def _measure(cell, W1, W2, sigma, function, times, cfg):
     import numpy as np
 
-    from derivations.prior_knowledge import learnable, qqt, reversal
+    from derivations.prior_knowledge.flow_functions import qqt
+    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.task_functions import reversal
     from numerics.learned_starts import first_time
     from numerics.linear_descent import whitened_loss
 
@@ -182,7 +184,7 @@ def _deviation(W1, W2, sigma, rate, cfg):
     """The largest distance of gradient descent from the exact flow before the plateau."""
     import numpy as np
 
-    from derivations.prior_knowledge import network_function
+    from derivations.prior_knowledge.flow_functions import network_function
     from numerics.linear_descent import descend
 
     steps = round(cfg["followed"] / rate)

@@ -1,0 +1,489 @@
+"""Revising what is known about living things, or learning their colours instead (Braun et al. 2022, Sec. 6 and figure
+6E–H).
+
+A network learns the tree of living things from a zero-balanced start, small or as large as the task, and
+then a second task: the tree after a swap of siblings (two fish, fish and birds, or animals and plants), or a colour
+hierarchy. A swap reverses the modes that change their sign and leaves the network on the separatrix. The exact flow
+misses these modes; training leaves the saddle because its first lesson was neither of infinite length nor of
+infinitely small steps. Three things that change places in a circle reverse no mode, and are the control.
+
+The exact flow of the second task starts from the learned weights next to the trained ones. The first mode s u vᵀ that
+a swap reverses has for v the normalised difference of what is swapped. The part of W1 v + W2ᵀu that lies outside the
+hidden directions of the modes that are kept grows as e^(st), and half of the mode is learned after
+ln(√(2s)/overlap)/s.
+
+Half of all starts, and half of all colour hierarchies after the first task, are on a separatrix; the sign of a row of
+W2, and of a feature of the tree, puts them on the other side. The published sizes are not stated; here N_h = 16, the
+strengths are 4, 3, 2, 1, and the step is 0.01.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numerics.claims import at_most, between, mean_at_least, mean_at_most
+from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.study import Cell, Plan, study
+
+SWAPS = {
+    "things": [1, 0, 2, 3, 4, 5, 6, 7],
+    "pairs": [2, 3, 0, 1, 4, 5, 6, 7],
+    "kingdoms": [4, 5, 6, 7, 0, 1, 2, 3],
+}
+REVISIONS = {**SWAPS, "circle": [1, 2, 0, 3, 4, 5, 6, 7]}
+RATES = [0.01, 0.005, 0.0025]
+PAPER = {
+    "hidden": 16,
+    "small": 1e-3,
+    "rate": 0.005,
+    "every": 10,
+    "short": 20.0,
+    "long": 40.0,
+    "kept": 201,
+    "rates": RATES,
+    "followed": 8.0,
+    "seeds": list(range(8)),
+    "pairs": list(range(60)),
+}
+SCALES = {
+    "smoke": {**PAPER, "kept": 101, "seeds": [0, 1, 2], "pairs": list(range(24))},
+    "laptop": PAPER,
+    "paper": PAPER,
+}
+DIMS = {
+    **{name: ("time",) for name in ("t", "loss", "exact_loss")},
+    **{name: ("time", "mode") for name in ("modes", "exact_modes")},
+    "function": ("time", "feature", "thing"),
+}
+SIMILAR = math.log(1.5)
+
+
+def cells(cfg):
+    """All tasks from both starts for ``seeds``; the two that take equally long from the large start for ``pairs``."""
+    full = [
+        {"first": first, "task": task, "seed": seed}
+        for first in ("small", "large")
+        for task in ("living", *REVISIONS, "colours")
+        for seed in cfg["seeds"]
+    ]
+    more = [seed for seed in cfg["pairs"] if seed not in cfg["seeds"]]
+    return full + [
+        {"first": "large", "task": task, "seed": seed} for task in ("living", "colours") for seed in more
+    ]
+
+
+def run(batch, cfg, device, resume):
+    """All first lessons together, then the second tasks: swaps for a long time, others for a short one."""
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+
+    living = hierarchy()
+    lessons = [cell for cell in batch if cell["task"] == "living"]
+    starts = {_name(cell): _start(cell, living, cfg) for cell in lessons}
+    found, ends = {}, {}
+    for cell, times, W1, W2 in _train(
+        lessons, list(starts.values()), [living] * len(lessons), cfg["short"], cfg
+    ):
+        found[_name(cell)] = _measure(cell, times, W1, W2, living, starts[_name(cell)], cfg)
+        ends[cell["first"], cell["seed"]] = W1[-1], W2[-1]
+    followed = [cell for cell in lessons if cell["seed"] in cfg["seeds"]]
+    W1, W2 = (np.stack(part) for part in zip(*(starts[_name(cell)] for cell in followed), strict=True))
+    for cell, deviations in zip(followed, _deviations(W1, W2, living, cfg), strict=True):
+        found[_name(cell)].values["following"] = deviations
+    for horizon, chosen in (("short", ("circle", "colours")), ("long", SWAPS)):
+        group = [cell for cell in batch if cell["task"] in chosen]
+        begins = [ends[cell["first"], cell["seed"]] for cell in group]
+        tasks = [_second_task(cell, *begin) for cell, begin in zip(group, begins, strict=True)]
+        runs = _train(group, begins, tasks, cfg[horizon], cfg)
+        for (cell, times, W1, W2), task in zip(runs, tasks, strict=True):
+            found[_name(cell)] = _second(cell, times, W1, W2, task, living, cfg)
+    for cell in batch:
+        if cell["first"] == "large" and cell["seed"] in cfg["seeds"]:
+            _compare(found[_name(cell)], found[_name(cell | {"first": "small"})])
+    return [found[_name(cell)] for cell in batch]
+
+
+def _train(group, starts, tasks, horizon, cfg):
+    """Times (T,) and weights (T, ...) of every cell of a group."""
+    import numpy as np
+
+    from numerics.relearning import train
+
+    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
+    options = {"rate": cfg["rate"], "every": cfg["every"], "horizon": horizon}
+    times, first, second = train(W1, W2, np.stack(tasks), **options)
+    return [(cell, times, first[k], second[k]) for k, cell in enumerate(group)]
+
+
+def _name(cell):
+    return cell["first"], cell["task"], cell["seed"]
+
+
+def _start(cell, living, cfg):
+    import numpy as np
+
+    from numerics.learned_starts import to_learnable_side
+    from numerics.linear_descent import zero_balanced_start
+
+    generator = np.random.default_rng(cell["seed"])
+    large = np.linalg.svd(living, compute_uv=False)
+    values = cfg["small"] if cell["first"] == "small" else large
+    return to_learnable_side(*zero_balanced_start(cfg["hidden"], 8, 8, values, generator), living)
+
+
+def _second_task(cell, W1, W2):
+    import numpy as np
+
+    from numerics.data.semantic import hierarchy
+    from numerics.relearning import colour_hierarchy
+
+    if cell["task"] in REVISIONS:
+        return hierarchy(REVISIONS[cell["task"]])
+    return colour_hierarchy(np.random.default_rng([cell["seed"], 1]), W1, W2)[0]
+
+
+def _measure(cell, times, W1, W2, sigma, start, cfg):
+    """Training (T, ...) on Σ, the exact flow from ``start``, and when each has learned."""
+    import numpy as np
+
+    from derivations.prior_knowledge.flow_functions import network_function
+    from numerics.relearning import learning_time, losses
+
+    function, exact = W2 @ W1, network_function(times, *start, sigma, on_separatrix=True)
+    loss, exact_loss = losses(function, sigma), losses(exact, sigma)
+    U, _, Vt = np.linalg.svd(sigma)
+    modes, exact_modes = (np.einsum("ik,tij,kj->tk", U, F, Vt) for F in (function, exact))
+    values = {
+        "time": _finite(learning_time(times, loss, sigma)),
+        "exact_time": _finite(learning_time(times, exact_loss, sigma)),
+        "loss_at_end": float(loss[-1]),
+        "exact_loss_at_end": float(exact_loss[-1]),
+    }
+    curves = {"t": times, "loss": loss, "exact_loss": exact_loss, "modes": modes, "exact_modes": exact_modes}
+    thin = (len(times) - 1) // (cfg["kept"] - 1)
+    curves = {name: curve[::thin] for name, curve in (curves | {"function": function}).items()}
+    return Cell(cell, values, curves)
+
+
+def _second(cell, times, W1, W2, sigma, living, cfg):
+    """As `_measure`, with what is predicted of the saddle."""
+    from derivations.prior_knowledge.limit_functions import learnable
+    from numerics.relearning import learned_next_to
+
+    start = learned_next_to(W1[0], W2[0], living)
+    found = _measure(cell, times, W1, W2, sigma, start, cfg)
+    found.values["excess"] = float(learnable(*start, sigma).excess_loss)
+    if cell["task"] in SWAPS:
+        found.values.update(_escape(SWAPS[cell["task"]], times, W1, W2, sigma, start))
+    return found
+
+
+def _escape(order, times, W1, W2, sigma, start):
+    """When half of the first missed mode is learned, and when that is predicted from its overlap at the start.
+
+    Modes that the swap keeps hold hidden neurons. What grows at the rate s is the overlap across theirs.
+    """
+    import numpy as np
+
+    from derivations.prior_knowledge.limit_functions import learnable
+    from numerics.relearning import crossing
+
+    values, axes = np.linalg.eigh(np.eye(8)[:, order])
+    v = np.where(np.arange(8) == order, 0.0, np.sign(order - np.arange(8)))
+    v /= np.linalg.norm(v)
+    s = np.linalg.norm(sigma @ v)
+    u = sigma @ v / s
+    left, _, right = np.linalg.svd(sigma)
+    overlaps = W1[0] + W2[0].T @ left @ right
+    held = np.linalg.qr(overlaps @ axes[:, values > 0])[0]
+    overlap = overlaps @ v
+    across = np.linalg.norm(overlap - held @ (held.T @ overlap))
+    noise = across / math.sqrt((W1[0] ** 2).sum() + (W2[0] ** 2).sum())
+    strength = np.einsum("i,tij,j->t", u, W2 @ W1, v)
+    return {
+        "rate": float(s),
+        "overlap": float(noise),
+        "escape": _finite(crossing(times, strength, s / 2)),
+        "predicted": float(learnable(*start, sigma, noise=float(noise)).escape_time),
+    }
+
+
+def _deviations(W1, W2, sigma, cfg):
+    """The largest distances of training with each step from the exact flow of the first lesson, a list a network."""
+    import numpy as np
+
+    from derivations.prior_knowledge.flow_functions import network_function
+    from numerics.relearning import train
+
+    found = []
+    for rate in cfg["rates"]:
+        every = round(cfg["followed"] / rate) // 160
+        times, first, second = train(W1, W2, sigma, rate=rate, horizon=cfg["followed"], every=every)
+        found.append(np.abs(second @ first - network_function(times, W1, W2, sigma)).max((-3, -2, -1)))
+    return np.stack(found, -1).tolist()
+
+
+def _compare(large, small):
+    """What is left of the size of the start: the difference of the last functions."""
+    import numpy as np
+
+    first, second = (cell.curves["function"][-1] for cell in (large, small))
+    large.values["functions_apart"] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
+
+
+def _finite(time):
+    return float(time) if math.isfinite(time) else None
+
+
+def claims(measured):
+    """Swaps stop the exact flow and delay training; a new tree takes as long as a large start; the end is one and the
+    same."""
+    swapped = [row for row in measured if row.cell["task"] in SWAPS]
+    lessons, circles, colours = (measured.where(task=task) for task in ("living", "circle", "colours"))
+    seeds = dict.fromkeys(row.cell["seed"] for row in swapped)
+    slower = [min(_slower(swapped, colours.where(seed=seed), seed)) for seed in seeds]
+    similar = [
+        math.log(a / b)
+        for a, b in zip(
+            colours.where(first="large").values("time"),
+            lessons.where(first="large").values("time"),
+            strict=True,
+        )
+    ]
+    fits = [fit_order(RATES, errors) for errors in _present(lessons, "following")]
+    order = max((fit[0] for fit in fits), key=lambda found: abs(found - 1))
+    return [
+        at_most(
+            "swaps-stop-the-exact-flow",
+            "after a swap of siblings on any level the exact flow ends with the loss that is predicted of the modes it "
+            "reverses: largest relative deviation",
+            max(abs(row.values["exact_loss_at_end"] / row.values["excess"] - 1) for row in swapped),
+            1e-6,
+        ),
+        at_most(
+            "training-leaves-the-saddle",
+            "gradient descent learns every swap: the largest loss at the end",
+            max(row.values["loss_at_end"] for row in swapped),
+            1e-6,
+        ),
+        mean_at_least(
+            "swaps-are-slow",
+            "trained weights need at least twice as long for the fastest of the swaps as for a colour hierarchy: ln of "
+            "the ratio of the times to 1 %, over seeds",
+            slower,
+            math.log(2),
+        ),
+        mean_at_most(
+            "colours-as-fast-as-a-large-start",
+            "the colour hierarchy after the living things takes at most 1.5 times as long as the living things from a "
+            "large start: ln of the ratio, over seeds",
+            similar,
+            SIMILAR,
+        ),
+        mean_at_least(
+            "colours-no-faster-than-a-large-start",
+            "and at least 1/1.5 of that time",
+            similar,
+            -SIMILAR,
+        ),
+        at_most(
+            "same-representation-from-small-and-large-starts",
+            "training from small and from large weights ends in the same function, after the first task and after the "
+            "second: largest relative distance",
+            max(_present(measured, "functions_apart")),
+            1e-6,
+        ),
+        between(
+            "lessons-follow-the-flow",
+            "in the first lesson training with step h deviates from the exact flow by O(h): the order farthest from 1",
+            order,
+            1 - ORDER_MARGIN,
+            1 + ORDER_MARGIN,
+            stderr=max(fit[1] for fit in fits),
+            max_stderr=ORDER_STDERR,
+            about="check",
+        ),
+        at_most(
+            "times-of-the-flow",
+            "first lessons, circles and colours: the times to 1 % of training and of the exact flow differ by at most "
+            "5 %",
+            max(
+                abs(row.values["time"] / row.values["exact_time"] - 1)
+                if row.values["time"] and row.values["exact_time"]
+                else math.inf
+                for row in [*lessons, *circles, *colours]
+            ),
+            0.05,
+            about="check",
+        ),
+        at_most(
+            "escape-is-predicted-by-the-overlap",
+            "half of the first missed mode is learned when its overlap outside the kept modes predicts it: largest "
+            "difference in e-folds 1/s",
+            max(
+                math.inf
+                if row.values["escape"] is None
+                else row.values["rate"] * abs(row.values["escape"] - row.values["predicted"])
+                for row in swapped
+            ),
+            1.0,
+            about="own",
+        ),
+        at_most(
+            "a-circle-of-three-is-no-swap",
+            "the exact flow learns the tree in which three things change places in a circle: largest loss at the end",
+            max(circles.values("exact_loss_at_end")),
+            1e-9,
+            about="own",
+        ),
+    ]
+
+
+def _present(rows, name):
+    return [row.values[name] for row in rows if name in row.values]
+
+
+def _slower(swapped, colours, seed):
+    """ln of the ratio of times of every swap and the colour hierarchy, after the same first lesson."""
+    times = dict(zip(colours.coordinates("first"), colours.values("time"), strict=True))
+    return [
+        math.log(row.values["time"] / times[row.cell["first"]]) for row in swapped if row.cell["seed"] == seed
+    ]
+
+
+def figure(results):
+    from numerics.plots import new_figure
+
+    seed = results[0].cell["seed"]
+    shown = {(cell.cell["first"], cell.cell["task"]): cell for cell in results if cell.cell["seed"] == seed}
+    drawing = new_figure(2, 4, width=3.0, height=2.7)
+    panels = drawing.subplots(2, 4)
+    rows = (("small", "things", "small start, fish swapped"), ("large", "colours", "large start, colours"))
+    for line, (first, task, title) in zip(panels, rows, strict=True):
+        lesson, second = shown[first, "living"], shown[first, task]
+        end = 12.0 if first == "small" else 6.0
+        _losses(line[0], lesson, second, end, f"E  {title}")
+        _modes(line[1], lesson, second, end)
+    _scaled(
+        panels[:, 2],
+        [shown["small", "living"], shown["large", "living"]],
+        ["from small", "from large"],
+        "G  ",
+    )
+    _swapped(panels[0, 3], shown["small", "things"])
+    _scaled(panels[1:, 3], [shown["large", "colours"]], ["colour hierarchy"], "H  ")
+    return drawing
+
+
+def _joined(lesson, second, end):
+    """The curves of the first lesson until ``end``, and of twice that time and more of the second from there on."""
+    for cell, shift in ((lesson, 0.0), (second, end)):
+        part = cell.curves["t"] <= (end if cell is lesson else 2 * end)
+        yield shift + cell.curves["t"][part], {name: cell.curves[name][part] for name in DIMS}
+
+
+def _losses(axes, lesson, second, end, title):
+    from numerics.plots import EXACT, measured, style
+
+    for (t, curves), color in zip(_joined(lesson, second, end), ("#1b4f8a", "#e6842a"), strict=True):
+        axes.plot(t, curves["loss"], **measured(color))
+        axes.plot(t, curves["exact_loss"], **EXACT)
+    if second.values["excess"]:
+        place = end + second.values["escape"]
+        axes.plot(
+            place, second.values["excess"], "o", color="#1a9850", markersize=10, fillstyle="none", zorder=8
+        )
+    axes.axvline(end, color="0.7", linewidth=0.8)
+    axes.set(yscale="log", ylim=(1e-3, 80))
+    style(axes, xlabel="$t$", ylabel="loss", title=title)
+
+
+def _modes(axes, lesson, second, end):
+    from matplotlib import colormaps
+
+    from numerics.plots import EXACT, measured, style
+
+    for t, curves in _joined(lesson, second, end):
+        for mode in range(8):
+            thin = measured(colormaps["viridis"](mode / 8)) | {"linewidth": 1.8}
+            axes.plot(t, curves["modes"][:, mode], **thin)
+            axes.plot(t, curves["exact_modes"][:, mode], **EXACT)
+    axes.axvline(end, color="0.7", linewidth=0.8)
+    style(axes, xlabel="$t$", ylabel=r"$u_i^\top W_2W_1\,v_i$", title="F  modes of the task")
+
+
+def _scaled(panels, cells, titles, letter):
+    """Paths of the eight things, without their mean, in the plane of one scaling for all panels."""
+    import numpy as np
+    from matplotlib import colormaps
+
+    from numerics.plots import style
+    from numerics.relearning import classical_scaling
+
+    plane = classical_scaling(np.concatenate([_things(cell) for cell in cells])).reshape(len(cells), -1, 8, 2)
+    for axes, path, title in zip(panels, plane, titles, strict=True):
+        for thing in range(8):
+            color = colormaps["tab20"](thing)
+            axes.plot(*path[:, thing].T, color=color, linewidth=1.4)
+            axes.plot(*path[0, thing], "o", color=color, markersize=5, fillstyle="none")
+            axes.plot(*path[-1, thing], "o", color=color, markersize=5)
+        for place, names in _labels(path[-1]):
+            axes.annotate(names, place, fontsize=7, xytext=(5, 3), textcoords="offset points")
+        axes.margins(0.3, 0.15)
+        style(axes, title=letter + title)
+
+
+def _things(cell):
+    """The things at all times (T 8, 8) as vectors of features, without their mean."""
+    function = cell.curves["function"]
+    return (function - function.mean(-1, keepdims=True)).swapaxes(1, 2).reshape(-1, 8)
+
+
+def _swapped(axes, cell):
+    """The one coordinate of the scaling in which something moves, over time."""
+    import numpy as np
+    from matplotlib import colormaps
+
+    from numerics.data.semantic import ITEMS
+    from numerics.plots import style
+    from numerics.relearning import classical_scaling
+
+    paths = classical_scaling(_things(cell), 7).reshape(-1, 8, 7)
+    moved = paths[..., np.abs(paths[-1] - paths[0]).max(0).argmax()]
+    shown = cell.curves["t"] <= 24.0
+    for thing, name in enumerate(ITEMS):
+        axes.plot(
+            cell.curves["t"][shown], moved[shown, thing], color=colormaps["tab20"](thing), linewidth=1.8
+        )
+        if abs(moved[-1, thing]) > 0.1:
+            axes.annotate(
+                name,
+                (24.0, moved[-1, thing]),
+                fontsize=7,
+                xytext=(-4, 4),
+                textcoords="offset points",
+                ha="right",
+            )
+    axes.margins(0.05, 0.15)
+    style(axes, xlabel="$t$", ylabel="coordinate that moves", title="H  two fish swapped")
+
+
+def _labels(places):
+    """The names of things at places (8, 2), together where they are together."""
+    import numpy as np
+
+    from numerics.data.semantic import ITEMS
+
+    near = np.linalg.norm(places[:, None] - places[None], axis=-1) < 0.15 * np.ptp(places)
+    for thing in range(8):
+        if not near[thing, :thing].any():
+            yield places[thing], ", ".join(ITEMS[other] for other in range(thing, 8) if near[thing, other])
+
+
+@study(
+    "braun2022.fig-6e-h",
+    title="Revising the tree of living things, or learning a colour hierarchy: saddles, times and representations",
+)
+def revised_trees():
+    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)
