@@ -17,6 +17,7 @@ from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
+_UNITS = 4
 _MATRICES = ("W1", "W2", "sigma_yx")
 
 
@@ -117,11 +118,18 @@ def check_weights(read: Collected) -> None:
 
 
 def balance(read: Collected) -> tuple[Array, Array]:
-    """lambda (...), the mean of the diagonal of W2^T W2 - W1 W1^T, and the largest entry of what is left."""
+    """lambda (...), the mean of the diagonal of W2^T W2 - W1 W1^T, and the largest entry of what is left.
+
+    A lambda that 4 units in the last place of the weights may make zero is zero: multiplied by a long time, rounding of
+    large weights would be felt. Its gradient stays.
+    """
     xp, W1, W2 = read.xp, read["W1"], read["W2"]
     difference = transpose(W2) @ W2 - W1 @ transpose(W1)
     size = difference.shape[-1]
     offset = sum(difference[..., i, i] for i in range(size)) / size
+    known = arrays.detach(offset)
+    rounding = 2 * _UNITS * xp.finfo(offset.dtype).eps * arrays.detach(weight_size(read)) / size
+    offset = offset - xp.where(xp.abs(known) <= rounding, known, 0 * known)
     rest = difference - linalg.identity_like(xp, difference, size) * offset[..., None, None]
     return offset, xp.amax(xp.abs(rest), (-2, -1))
 
