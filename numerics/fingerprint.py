@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
 import io
@@ -31,10 +32,15 @@ def source_hashes(module: str) -> dict[str, str]:
         path = _path(name)
         if name in found or name in BOOKKEEPING or path is None or path.name == "__init__.py":
             continue
-        source = path.read_text(encoding="utf-8")
-        found[name] = hashlib.sha256(bare_source(source).encode()).hexdigest()[:16]
-        waiting.extend(_imports(source, name))
+        found[name], imports = _read(name, path.read_text(encoding="utf-8"))
+        waiting.extend(imports)
     return dict(sorted(found.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _read(name: str, source: str) -> tuple[str, tuple[str, ...]]:
+    """The hash of a module and what it imports; many studies stand on the same modules."""
+    return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], tuple(_imports(source, name))
 
 
 def combined(hashes: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ holds figure.png, figure.pdf, data.nc and claims.json.
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from numerics.fingerprint import combined, source_hashes
 from numerics.store import check_writable, claim_folder, save_results, sole_user
 from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
 from numerics.sweep import complete
+from numerics.sweep import workers as chosen
 
 NEEDED = ("torch", "scipy", "matplotlib", "xarray", "h5netcdf", "h5py")
 
@@ -42,12 +44,15 @@ def run_study(
     evidence: bool = False,
     progress: bool = True,
     executor: Executor | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
 ) -> Run:
     """Run a study, or the rest of it, and leave figure, data and claims in one folder.
 
     ``study`` is a key or a Study; ``out`` defaults to ``studies/<key>/<scale>`` in the current folder. With
     ``evidence`` the measurements are also stored where the audit finds them. The progress bar goes to stderr.
-    Batches run in this process, one after the other, or on ``executor`` (``numerics.sweep``). Raises StudyError,
+    Batches run in this process, one after the other, on ``workers`` processes of this machine, on the Dask
+    cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``). Raises StudyError,
     before any work starts, for an unknown key or scale, a missing package, a device that is not there, a folder
     that cannot be written, and a folder that holds results of something else.
     """
@@ -66,7 +71,8 @@ def run_study(
     check_writable(folder)
     with sole_user(folder):
         claim_folder(folder, identity)
-        cells = complete(study, configuration, device, folder, progress=progress, executor=executor)
+        with nullcontext(executor) if executor else chosen(workers, scheduler) as where:
+            cells = complete(study, configuration, device, folder, progress=progress, executor=where)
         rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
         claims = recomputed_claims(study, rows)
         save_results(study, identity, cells, claims, folder)

@@ -1,6 +1,6 @@
 """The cells of a study, batch by batch: in this process, or on any executor of ``concurrent.futures``.
 
-    with processes(2) as executor:
+    with workers(2) as executor:
         run_study("kunin2024.fig1b-phase-portrait", executor=executor)
 
 Dask (``client.get_executor()``) and submitit speak the same interface. Every batch has a folder of its own for
@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import get_context
@@ -23,9 +23,10 @@ from pathlib import Path
 
 from numerics.checkpoint import fraction_done
 from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
-from numerics.study import Cell, Plan, Study
+from numerics.study import Cell, Plan, Study, StudyError
 
 POLLING = 0.5
+ANSWER = 10.0  # seconds that a scheduler has to answer
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,47 @@ def processes(count: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
     )
+
+
+@contextmanager
+def workers(count: int = 1, scheduler: str | None = None) -> Iterator[Executor | None]:
+    """Where batches run: in this process, on ``count`` processes of this machine, or on a Dask cluster.
+
+    ``scheduler`` is the address of a Dask scheduler, tcp://host:8786, whose workers must see the folder of results
+    under the same path. Raises StudyError for a count below one, for both at once, without the extra `cluster`,
+    and for a scheduler that does not answer.
+    """
+    if count < 1:
+        raise StudyError(f"a run needs at least one worker, not {count}")
+    if scheduler is None:
+        with processes(count) if count > 1 else nullcontext() as executor:
+            yield executor
+        return
+    if count > 1:
+        raise StudyError("name processes of this machine or a Dask scheduler, not both")
+    client = _client(scheduler)
+    try:
+        yield client.get_executor()
+    finally:
+        client.close()
+
+
+def _client(scheduler: str):
+    try:
+        from distributed import Client
+        from distributed.comm import get_address_host_port
+    except ImportError:
+        raise StudyError(
+            "a Dask scheduler needs the extra `cluster`: pip install 'symdyn-learning[cluster]'"
+        ) from None
+    try:
+        get_address_host_port(scheduler, strict=True)  # a client of a malformed address would not close
+        return Client(scheduler, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StudyError(
+            f"no Dask scheduler answers at {scheduler!r} ({reason}); start one with `dask scheduler`"
+        ) from None
 
 
 def _begin(parent: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 CHECK_FAILED = 1
 WRONG_REQUEST = 2
+_UNTOLD = {"evidence": "unknown", "scale": None}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,7 +41,12 @@ Keys = Annotated[list[str], typer.Argument(help="Keys or ledger ids.")]
 Topic = Annotated[str | None, typer.Option(help="Only this topic, e.g. single_neuron.")]
 Paper = Annotated[str | None, typer.Option(help="Only this paper, e.g. kunin2024.")]
 Full = Annotated[bool, typer.Option("--full", help="Also run the studies anew and store their evidence.")]
-Scale = Annotated[str, typer.Option(help="smoke (seconds), laptop (minutes) or paper (as published).")]
+Scale = Annotated[
+    str,
+    typer.Option(
+        help="smoke (seconds), laptop (minutes), paper (as published) or contrasts, if there is such."
+    ),
+]
 Store = Annotated[bool, typer.Option("--evidence", help="Store the measurements for the audit.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
@@ -173,12 +180,15 @@ def cite(keys: Keys) -> None:
 
 @study_app.command("list")
 def list_studies(as_json: Json = False) -> None:
-    """The studies there are."""
-    entries = _studies().values()
+    """The studies there are, and what evidence of each is stored: at which scale, and whether the code changed."""
+    states = [(e, _evidence_state(e)) for e in _studies().values()]
     if as_json:
-        print_json([{"key": e.key, "title": e.title, "module": e.module} for e in entries])
+        print_json([{"key": e.key, "title": e.title, "module": e.module, **state} for e, state in states])
         return
-    table(f"{len(entries)} studies", ("key", "title"), [(e.key, e.title) for e in entries])
+    rows = [(e.key, e.title, _stored(state)) for e, state in states]
+    count = Counter(state["evidence"] for _, state in states)
+    table(_count(len(rows), "study"), ("key", "title", "evidence"), rows)
+    plain("evidence: " + ", ".join(f"{n} {state}" for state, n in count.most_common()))
 
 
 @study_app.command("run")
@@ -188,15 +198,21 @@ def run_study(
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
     out: Annotated[Path | None, typer.Option(help="The folder of figure, data and claims.")] = None,
     evidence: Store = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes of this machine, each on one core.")] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="A Dask scheduler instead, tcp://host:8786, that sees the same folders."),
+    ] = None,
 ) -> None:
     """Run a study, or the rest of one that was interrupted; leave figure, data and claims in one folder."""
     if key not in _studies():
         raise RequestError(f"unknown study '{key}'. {near(key, _studies())}")
-    _run_study(key, scale, device, out, evidence=evidence)
+    _run_study(key, scale, device, out, evidence=evidence, workers=workers, scheduler=scheduler)
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def _results_of(topic: str | None) -> list[IndexEntry]:
@@ -313,8 +329,21 @@ def _study_errors() -> tuple[type[Exception], ...]:
     return tuple(point.load() for point in entry_points(group="symdyn.runner", name="error"))
 
 
-def _run_study(key: str, scale: str, device: str, out: Path | None, *, evidence: bool) -> None:
-    run = _runner("run")(key, scale, device, out, evidence=evidence)
+def _evidence_state(study: Any) -> dict[str, Any]:
+    """What the package of a study says of its stored evidence, if it says anything."""
+    package = import_module(study.module.rpartition(".")[0])
+    return dict(package.evidence_state(study.key)) if hasattr(package, "evidence_state") else dict(_UNTOLD)
+
+
+def _stored(state: dict[str, Any]) -> str:
+    """The evidence in a word or two: `paper`, `paper, stale`, `none`, `broken`."""
+    return {"current": f"{state['scale']}", "stale": f"{state['scale']}, stale"}.get(
+        state["evidence"], state["evidence"]
+    )
+
+
+def _run_study(key: str, scale: str, device: str, out: Path | None, **options: Any) -> None:
+    run = _runner("run")(key, scale, device, out, **options)
     rows = [
         (c.name, _answer(c.holds), f"{c.estimate:.4g}", f"{c.relation} {c.threshold}", c.about)
         for c in run.claims

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from numerics.claims import Claim
 from numerics.fingerprint import combined, source_hashes
-from numerics.study import DECISIVE, Cell, Study, StudyError, load_study, recomputed_claims
+from numerics.study import DECISIVE, Cell, Study, StudyError, index, load_study, recomputed_claims
 
 FOLDER = Path(__file__).parent
 SCHEMA = 2
@@ -157,7 +157,20 @@ def load_evidence(key: str, folder: Path = FOLDER) -> dict:
 
 def stale(evidence: Mapping) -> bool:
     """Whether the code that the evidence stands on has changed since it was written."""
-    return evidence["source"]["hash"] != combined(source_hashes(load_study(evidence["study"]).module))
+    return evidence["source"]["hash"] != combined(source_hashes(index()[evidence["study"]].module))
+
+
+def evidence_state(key: str, folder: Path = FOLDER) -> dict[str, str | None]:
+    """What is stored for a study, without importing it: "evidence" is none, current, stale or broken, and "scale"
+    that of the run.
+    """
+    if not (folder / f"{key}.json").exists():
+        return {"evidence": "none", "scale": None}
+    try:
+        stored = load_evidence(key, folder)
+    except EvidenceError:
+        return {"evidence": "broken", "scale": None}
+    return {"evidence": "stale" if stale(stored) else "current", "scale": stored["scale"]}
 
 
 def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:

@@ -2,6 +2,6 @@
 importing it.
 """
 
-from numerics.evidence import verify_claims
+from numerics.evidence import evidence_state, verify_claims
 
-__all__ = ["verify_claims"]
+__all__ = ["evidence_state", "verify_claims"]

@@ -18,7 +18,7 @@ from numerics.checkpoint import Progress, fraction_done, load_state, save_state
 from numerics.runs import run_study
 from numerics.store import CELLS, finish_batch, read_cells, recover
 from numerics.study import Cell, Plan, StudyError
-from numerics.sweep import batches, processes
+from numerics.sweep import batches, processes, workers
 
 TOY = '''
 """Three seeds of four networks, with a log of every interval that starts between two checkpoints."""
@@ -228,3 +228,40 @@ def test_progress_is_read_from_beside_the_state(tmp_path):
     Progress(tmp_path / "batch").report(0.25)
     assert fraction_done(tmp_path / "batch") == 0.25
     Progress(None).report(0.5)
+
+
+def test_one_worker_is_this_process():
+    with workers() as executor:
+        assert executor is None
+
+
+def test_a_dask_scheduler_gives_an_executor():
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None) as cluster,
+        workers(scheduler=cluster.scheduler_address) as executor,
+    ):
+        assert executor.submit(pow, 2, 5).result(timeout=30) == 32
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, address):
+    monkeypatch.setattr(sweep, "ANSWER", 0.5)
+    with (
+        pytest.raises(StudyError, match=f"no Dask scheduler answers at '{address}'"),
+        workers(1, address),
+    ):
+        pass
+
+
+def test_a_scheduler_without_dask_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(StudyError, match="symdyn-learning\\[cluster\\]"), workers(1, "tcp://127.0.0.1:9"):
+        pass
+
+
+@pytest.mark.parametrize(("count", "scheduler"), [(0, None), (-1, None), (2, "tcp://127.0.0.1:9")])
+def test_impossible_wishes_for_workers_are_refused(count, scheduler):
+    with pytest.raises(StudyError), workers(count, scheduler):
+        pass

@@ -260,7 +260,82 @@ def test_an_unwritable_folder_is_refused_before_any_work(
 def test_studies_are_listed(symdyn) -> None:
     assert "kunin2024.fig234-full-rank" in symdyn("study", "list").out
     listed = json.loads(symdyn("study", "list", "--json").out)
-    assert {"key", "title", "module"} == set(listed[0])
+    assert {"key", "title", "module", "evidence", "scale"} == set(listed[0])
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        ({"evidence": "current", "scale": "paper"}, "paper"),
+        ({"evidence": "stale", "scale": "laptop"}, "laptop, stale"),
+        ({"evidence": "none", "scale": None}, "none"),
+        ({"evidence": "broken", "scale": None}, "broken"),
+    ],
+)
+def test_the_list_of_studies_says_what_evidence_is_stored(symdyn, monkeypatch, state, shown: str) -> None:
+    import numerics.studies
+
+    monkeypatch.setattr(numerics.studies, "evidence_state", lambda _: state)
+    answer = symdyn("study", "list")
+    row = next(line for line in answer.out.splitlines() if line.startswith("kunin2024.fig-basins"))
+    assert row.rpartition("│")[2].strip() == shown
+    assert answer.out.splitlines()[-1] == f"evidence: {len(index('study'))} {state['evidence']}"
+
+
+def test_evidence_is_none_current_stale_or_broken(tmp_path: Path) -> None:
+    from numerics import evidence
+    from numerics.fingerprint import combined, source_hashes
+
+    key = "kunin2024.fig-basins"
+    file = tmp_path / f"{key}.json"
+    assert evidence.evidence_state(key, tmp_path) == {"evidence": "none", "scale": None}
+    stored = json.loads((evidence.FOLDER / file.name).read_text("utf-8"))
+    module = evidence.index()[key].module
+    for source, state in ((combined(source_hashes(module)), "current"), ("another", "stale")):
+        stored["source"]["hash"] = source
+        stored["digest"] = evidence._digest({**stored, "cells": evidence._unpacked(stored["cells"])})
+        file.write_text(json.dumps(stored), "utf-8")
+        assert evidence.evidence_state(key, tmp_path) == {"evidence": state, "scale": "paper"}
+    file.write_text("{", "utf-8")
+    assert evidence.evidence_state(key, tmp_path)["evidence"] == "broken"
+
+
+def test_a_study_runs_on_the_workers_it_is_given(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Run(NamedTuple):
+        claims: tuple[object, ...] = ()
+        folder: str = "somewhere"
+        evidence: None = None
+
+    def run(*arguments: object, **options: object) -> Run:
+        asked.append((*arguments, options))
+        return Run()
+
+    given = cli._runner
+    monkeypatch.setattr(cli, "_runner", lambda name: run if name == "run" else given(name))
+    key = "kunin2024.fig-basins"
+    assert symdyn("study", "run", key, "--workers", "2", "--scale", "smoke").status == 0
+    assert symdyn("study", "run", key, "--scheduler", "tcp://host:8786").status == 0
+    assert asked == [
+        (key, "smoke", "cpu", None, {"evidence": False, "workers": 2, "scheduler": None}),
+        (key, "laptop", "cpu", None, {"evidence": False, "workers": 1, "scheduler": "tcp://host:8786"}),
+    ]
+
+
+def test_no_workers_are_refused(symdyn) -> None:
+    answer = symdyn("study", "run", "kunin2024.fig-basins", "--workers", "0")
+    assert answer.status == 2
+    assert "greater than or equal to 1" in answer.err
+
+
+def test_processes_and_a_scheduler_at_once_are_refused(symdyn, tmp_path: Path) -> None:
+    answer = symdyn(
+        *("study", "run", "kunin2024.fig-basins", "--scale", "smoke", "--out", str(tmp_path / "out")),
+        *("--workers", "2", "--scheduler", "tcp://host:8786"),
+    )
+    assert answer.status == 2
+    assert "not both" in answer.err
 
 
 def test_an_unknown_study_suggests_a_near_one(symdyn) -> None:
