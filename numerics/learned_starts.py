@@ -1,4 +1,5 @@
-"""Where relearning starts: networks that know a task, and the sides of the separatrix (Braun et al. 2022, Sec. 6).
+"""Where relearning starts, and when it is done: networks that know a task, and the sides of the separatrix (Braun et
+al. 2022, Sec. 6).
 
 With as many inputs as outputs and no fewer hidden neurons, a zero-balanced start learns a task Σ of full rank only if
 det(W2 W1) det(Σ) > 0 (`derivations.prior_knowledge.separatrix_distance`). Half of all random starts lie on the
@@ -37,8 +38,18 @@ def to_learnable_side(W1, W2, sigma_yx) -> tuple[np.ndarray, np.ndarray]:
     return W1, np.where(first, sign, 1.0) * W2
 
 
-def first_time(times, reached) -> np.ndarray:
-    """The first of ``times`` (T,) at which ``reached`` (..., T) is true, shape (...); +inf where it never is."""
-    reached = np.asarray(reached)
-    found = np.asarray(times)[reached.argmax(-1)]
+def crossing(times, rising, level=0.0) -> np.ndarray:
+    """When ``rising`` (..., T) first is at least ``level``, (...): linear between ``times`` (T,), +inf if never."""
+    rising = np.asarray(rising) - level
+    reached = rising >= 0
+    place = reached.argmax(-1)
+    before = np.maximum(place - 1, 0)
+    low, high = (np.take_along_axis(rising, where[..., None], -1)[..., 0] for where in (before, place))
+    share = np.where(place > 0, -low / np.where(high > low, high - low, 1.0), 0.0)
+    found = times[before] + share * (times[place] - times[before])
     return np.where(reached.any(-1), found, np.inf)
+
+
+def finite_or_none(time) -> float | None:
+    """A time as it is stored: None for what never happens."""
+    return float(time) if np.isfinite(time) else None

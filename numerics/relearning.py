@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from numerics.data.semantic import hierarchy
-from numerics.learned_starts import on_wrong_side
+from numerics.learned_starts import crossing, on_wrong_side
 from numerics.linear_descent import descend, orthonormal, whitened_loss
 
 LEARNED = 0.01
@@ -43,18 +43,6 @@ def train(W1, W2, sigma, *, rate: float, horizon: float, every: int = 1):
 def losses(function, sigma) -> np.ndarray:
     """½|W2 W1 − Σ|² (..., T) of functions (..., T, N_o, N_i) on Σ (..., N_o, N_i)."""
     return whitened_loss(function, np.asarray(sigma)[..., None, :, :])
-
-
-def crossing(times, rising, level=0.0) -> np.ndarray:
-    """When ``rising`` (..., T) first is at least ``level``, (...): linear between ``times`` (T,), +inf if never."""
-    rising = np.asarray(rising) - level
-    reached = rising >= 0
-    place = reached.argmax(-1)
-    before = np.maximum(place - 1, 0)
-    low, high = (np.take_along_axis(rising, where[..., None], -1)[..., 0] for where in (before, place))
-    share = np.where(place > 0, -low / np.where(high > low, high - low, 1.0), 0.0)
-    found = times[before] + share * (times[place] - times[before])
-    return np.where(reached.any(-1), found, np.inf)
 
 
 def learning_time(times, loss, sigma) -> np.ndarray:

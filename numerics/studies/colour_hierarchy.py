@@ -66,6 +66,7 @@ def _starts(cell, cfg):
 def _race(W1, W2, sigma, reflected, cfg):
     from derivations.prior_knowledge.flow_functions import network_function
     from derivations.prior_knowledge.separatrix_functions import separatrix_distance
+    from numerics.learned_starts import finite_or_none
     from numerics.relearning import learning_time, losses, train
 
     times, first, second = train(W1, W2, sigma, rate=cfg["rate"], horizon=cfg["horizon"], every=cfg["every"])
@@ -78,8 +79,8 @@ def _race(W1, W2, sigma, reflected, cfg):
         values = {"reflected": other}
         for name, index in (("known", known), ("random", drawn)):
             values |= {
-                f"{name}_time": float(trained[index]) if math.isfinite(trained[index]) else None,
-                f"{name}_exact_time": float(exact[index]) if math.isfinite(exact[index]) else None,
+                f"{name}_time": finite_or_none(trained[index]),
+                f"{name}_exact_time": finite_or_none(exact[index]),
                 f"{name}_distance": float(distance[index]),
                 f"{name}_loss_at_end": float(loss[index, -1]),
             }

@@ -47,6 +47,7 @@ def run(batch, cfg, device, resume):
 
     from derivations.prior_knowledge.flow_functions import qqt
     from numerics.data.semantic import contrasts, hierarchy
+    from numerics.learned_starts import finite_or_none
     from numerics.relearning import learning_time, losses, train
 
     sigma = hierarchy()
@@ -66,7 +67,7 @@ def run(batch, cfg, device, resume):
     found = []
     for place, cell in enumerate(batch):
         values = {
-            "time": _finite(trained[place]),
+            "time": finite_or_none(trained[place]),
             "function_at_end": float(_apart(second[place, -1] @ first[place, -1], sigma)),
             "hidden_at_end": [float(one[place]) for one in hidden],
         }
@@ -74,7 +75,7 @@ def run(batch, cfg, device, resume):
             state = qqt(times, W1[place], W2[place], sigma)
             exact = losses(state[:, 8:, :8], sigma)
             values |= {
-                "exact_time": _finite(learning_time(times, exact, sigma)),
+                "exact_time": finite_or_none(learning_time(times, exact, sigma)),
                 "exact_hidden_at_end": float(_apart(state[-1, :8, :8], goal)),
             }
         thin = slice(None, None, 2)
@@ -104,10 +105,6 @@ def _apart(matrices, goal):
     import numpy as np
 
     return np.linalg.norm(matrices - goal, axis=(-2, -1)) / np.linalg.norm(goal)
-
-
-def _finite(time):
-    return float(time) if math.isfinite(time) else None
 
 
 def claims(measured):

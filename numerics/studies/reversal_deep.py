@@ -141,7 +141,7 @@ def _measure(cell, W1, W2, sigma, function, times, cfg):
     from derivations.prior_knowledge.flow_functions import qqt
     from derivations.prior_knowledge.limit_functions import learnable
     from derivations.prior_knowledge.task_functions import reversal
-    from numerics.learned_starts import first_time
+    from numerics.learned_starts import crossing, finite_or_none
     from numerics.linear_descent import whitened_loss
 
     _, U, V, _ = task_of(cell, cfg)
@@ -149,13 +149,13 @@ def _measure(cell, W1, W2, sigma, function, times, cfg):
     size = np.linalg.norm(function, axis=(-2, -1)) / norm
     loss = whitened_loss(function, sigma)
     strongest = np.einsum("i,tij,j->t", U[:, 0], function, V[:, 0])
-    escape = first_time(times, strongest >= cfg["strengths"][0] / 2)
+    escape = crossing(times, strongest, cfg["strengths"][0] / 2)
     overlap = np.linalg.norm(W1 @ V[:, 0] + W2.T @ U[:, 0]) / _norm(W1, W2)
-    learned = first_time(times, loss <= LEARNED * norm**2 / 2)
+    learned = crossing(times, -loss, -LEARNED * norm**2 / 2)
     values = {
         "overlap": float(overlap),
-        "escape": _finite(escape),
-        "learned": _finite(learned),
+        "escape": finite_or_none(escape),
+        "learned": finite_or_none(learned),
         "plateau": float((size < PLATEAU).sum() * (times[1] - times[0])),
         "size_at_end": float(size[-1]),
         "error_at_end": float(np.linalg.norm(function[-1] - sigma) / norm),
@@ -191,10 +191,6 @@ def _deviation(W1, W2, sigma, rate, cfg):
     first, second = descend(W1, W2, sigma, rate=rate, steps=steps, record=range(steps + 1))
     exact = network_function(rate * np.arange(steps + 1), W1, W2, sigma, on_separatrix=True)
     return float(np.abs(second @ first - exact).max())
-
-
-def _finite(time):
-    return float(time) if math.isfinite(time) else None
 
 
 def claims(measured):

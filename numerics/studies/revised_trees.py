@@ -148,6 +148,7 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
     import numpy as np
 
     from derivations.prior_knowledge.flow_functions import network_function
+    from numerics.learned_starts import finite_or_none
     from numerics.relearning import learning_time, losses
 
     function, exact = W2 @ W1, network_function(times, *start, sigma, on_separatrix=True)
@@ -155,8 +156,8 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
     U, _, Vt = np.linalg.svd(sigma)
     modes, exact_modes = (np.einsum("ik,tij,kj->tk", U, F, Vt) for F in (function, exact))
     values = {
-        "time": _finite(learning_time(times, loss, sigma)),
-        "exact_time": _finite(learning_time(times, exact_loss, sigma)),
+        "time": finite_or_none(learning_time(times, loss, sigma)),
+        "exact_time": finite_or_none(learning_time(times, exact_loss, sigma)),
         "loss_at_end": float(loss[-1]),
         "exact_loss_at_end": float(exact_loss[-1]),
     }
@@ -187,7 +188,7 @@ def _escape(order, times, W1, W2, sigma, start):
     import numpy as np
 
     from derivations.prior_knowledge.limit_functions import learnable
-    from numerics.relearning import crossing
+    from numerics.learned_starts import crossing, finite_or_none
 
     values, axes = np.linalg.eigh(np.eye(8)[:, order])
     v = np.where(np.arange(8) == order, 0.0, np.sign(order - np.arange(8)))
@@ -204,7 +205,7 @@ def _escape(order, times, W1, W2, sigma, start):
     return {
         "rate": float(s),
         "overlap": float(noise),
-        "escape": _finite(crossing(times, strength, s / 2)),
+        "escape": finite_or_none(crossing(times, strength, s / 2)),
         "predicted": float(learnable(*start, sigma, noise=float(noise)).escape_time),
     }
 
@@ -230,10 +231,6 @@ def _compare(large, small):
 
     first, second = (cell.curves["function"][-1] for cell in (large, small))
     large.values["functions_apart"] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
-
-
-def _finite(time):
-    return float(time) if math.isfinite(time) else None
 
 
 def claims(measured):

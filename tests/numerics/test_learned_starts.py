@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from derivations.prior_knowledge import learnable, separatrix_distance
-from numerics.learned_starts import first_time, learned_weights, on_wrong_side, to_learnable_side
+from numerics.learned_starts import (
+    crossing,
+    finite_or_none,
+    learned_weights,
+    on_wrong_side,
+    to_learnable_side,
+)
 from numerics.linear_descent import zero_balanced_start
 
 
@@ -52,10 +58,16 @@ def test_the_other_side_is_learnable_from_equally_large_and_balanced_weights(gen
     np.testing.assert_array_equal(second[kept], W2[kept])
 
 
-def test_the_first_time_is_infinite_where_nothing_happens():
-    times = np.array([0.0, 1.0, 2.0])
-    reached = [[False, True, True], [False, False, False], [True, False, True]]
-    np.testing.assert_array_equal(first_time(times, reached), [1.0, np.inf, 0.0])
+def test_a_crossing_lies_between_two_times():
+    times = np.array([0.0, 1.0, 3.0])
+    rising = [[-1.0, 1.0, 2.0], [-3.0, -1.0, 1.0], [-3.0, -2.0, -1.0], [0.5, -1.0, 1.0]]
+    np.testing.assert_allclose(crossing(times, rising), [0.5, 2.0, np.inf, 0.0])
+    np.testing.assert_allclose(crossing(times, np.array(rising) + 7, 7.0), [0.5, 2.0, np.inf, 0.0])
+
+
+def test_what_never_happens_is_stored_as_none():
+    assert finite_or_none(np.inf) is None
+    assert finite_or_none(np.float64(2.5)) == 2.5
 
 
 def test_too_few_hidden_neurons_are_named(generator):

@@ -12,7 +12,6 @@ from numerics.linear_descent import descend, zero_balanced_start
 from numerics.relearning import (
     classical_scaling,
     colour_hierarchy,
-    crossing,
     learned_next_to,
     learning_time,
     losses,
@@ -45,13 +44,6 @@ def test_training_keeps_the_weights_at_the_stated_times(generator):
     np.testing.assert_array_equal(W2, second)
     gap = second[1, 2] @ first[1, 2] - sigma[1]
     assert losses(W2 @ W1, sigma)[1, 2] == pytest.approx(0.5 * (gap**2).sum())
-
-
-def test_a_crossing_lies_between_two_times():
-    times = np.array([0.0, 1.0, 3.0])
-    rising = [[-1.0, 1.0, 2.0], [-3.0, -1.0, 1.0], [-3.0, -2.0, -1.0], [0.5, -1.0, 1.0]]
-    np.testing.assert_allclose(crossing(times, rising), [0.5, 2.0, np.inf, 0.0])
-    np.testing.assert_allclose(crossing(times, np.array(rising) + 7, 7.0), [0.5, 2.0, np.inf, 0.0])
 
 
 def test_the_learning_time_of_an_exponential_loss_is_exact():
