@@ -72,8 +72,9 @@ def decide(W1: Any, W2: Any, sigma_yx: Any) -> Decision:
         ValueError: a start that is not exactly lambda-balanced, or a bad shape.
         TypeError: entries that are not rational.
 
-    Singular values may be irrational and equal. The digits needed to prove a zero double with every mode; eight modes
-    take minutes.
+    Singular values may be irrational and equal. Starts off a separatrix take hundredths of a second. The digits that a
+    proof of zero needs double with every mode: with gmpy2, four modes take a tenth of a second, six take ten seconds.
+    With lambda = 0, N_i = N_o and full ranks most of these proofs are replaced by the sign of a determinant.
 
     Source: braun2022, Sec. 3 and 6 (det B, its singular case), for all starts.
 
@@ -172,7 +173,8 @@ class _Task:
         pivots = DomainMatrix(_transposed(Z), (len(Z[0]), len(Z)), ZZ).convert_to(QQ).rref()[1]
         self.Z = [Z[i] for i in pivots]
         self.moments = list(self._moments())
-        self.grams = _sums_of_minors(_product(self.Z, _transposed(self.Z))) if self.Z else [1]
+        minors = _sums_of_minors(_product(self.Z, _transposed(self.Z))) if self.Z else [1]
+        self.grams = [int(x) for x in minors]
         self.largest = max((sum(abs(x) for x in row) for row in self.F), default=0) ** 2 + 1
 
     def _moments(self) -> Iterator[tuple[Rows, Rows]]:
@@ -231,10 +233,11 @@ def _root(f: Poly, place: _Place, bits: int) -> int:
     """An integer N so that the root is nearer to N/2^bits than one unit."""
     if place.low == place.high:
         return math.floor(place.low * 2**bits)
-    coefficients = [int(c) for c in f.all_coeffs()]
+    coefficients = [ZZ(int(c)) for c in f.all_coeffs()]
     digits = math.ceil(1 / (place.high - place.low)).bit_length() + 8
-    found = _newton(coefficients, math.floor((place.low + place.high) / 2 * 2**digits), digits, bits)
-    inside = place.low * 2**bits <= found <= place.high * 2**bits
+    middle = math.floor((place.low + place.high) / 2 * 2**digits)
+    found = _newton(coefficients, ZZ(middle), digits, bits)
+    inside = math.floor(place.low * 2**bits) <= found <= math.ceil(place.high * 2**bits)
     if inside and _sign_at(coefficients, found - 1, bits) * _sign_at(coefficients, found + 1, bits) < 0:
         return found
     low, _ = f.refine_root(
@@ -273,17 +276,17 @@ class _Approximation:
 
     def __init__(self, task: _Task, bits: int) -> None:
         self.task, self.bits = task, bits
-        roots = [_root(task.factors[place.factor], place, bits) for place in task.places]
-        self.nodes = roots + [0] * task.null
-        self.rates = [math.isqrt((v + (task.half**2 << bits)) << bits) for v in roots]
-        gap = min((a - b for a, b in pairwise(self.nodes)), default=1 << bits)
-        self.gap, self.least = Fraction(gap, 1 << bits), Fraction(min(self.rates), 1 << bits)
-        self.usable = self.gap > Fraction(4, 1 << bits) and self.least > Fraction(4, 1 << bits)
+        roots = [ZZ(_root(task.factors[place.factor], place, bits)) for place in task.places]
+        self.nodes = roots + [ZZ(0)] * task.null
+        self.rates = [ZZ.sqrt((v + (ZZ(task.half) ** 2 << bits)) << bits) for v in roots]
+        gap = min((a - b for a, b in pairwise(self.nodes)), default=ZZ(1) << bits)
+        self.usable = gap > 4 and min(self.rates) > 4
+        self.gap, self.least = _below(gap, bits), _below(min(self.rates), bits)
 
     def matrix(self, count: int) -> Rows:
         """2^bits M of the first distinct singular values."""
         bits, size = self.bits, len(self.task.Z)
-        plain, turned = [0] * len(self.nodes), [0] * len(self.nodes)
+        plain, turned = [ZZ(0)] * len(self.nodes), [ZZ(0)] * len(self.nodes)
         for i in range(count):
             # The inverse of the rate and the product are rounded; `error` has a unit for each.
             basis = self._lagrange(i)
@@ -304,23 +307,28 @@ class _Approximation:
     def _lagrange(self, i: int) -> list[int]:
         """2^bits times the coefficients of prod (x - v_j)/(v_i - v_j), the constant first, rounded down."""
         bits = self.bits
-        numerator, below = [1], 1
+        numerator, below = [ZZ(1)], ZZ(1)
         for j, v in enumerate(self.nodes):
             if j != i:
-                shifted = [0, *(c << bits for c in numerator)]
-                numerator = [x - y * v for x, y in zip(shifted, [*numerator, 0], strict=True)]
+                shifted = [ZZ(0), *(c << bits for c in numerator)]
+                numerator = [x - y * v for x, y in zip(shifted, [*numerator, ZZ(0)], strict=True)]
                 below *= self.nodes[i] - v
         return [(c << bits) // below for c in numerator]
 
-    def error(self, count: int) -> Fraction:
-        """A bound of |M~ - M|."""
+    def error(self, count: int) -> int:
+        """|M~ - M| is at most so many units of 2^-bits."""
         nodes, large = len(self.nodes), Fraction(self.task.largest)
-        unit = Fraction(1, 1 << self.bits)
         ratio = 1 + large / self.least
         slope = nodes * (large / self.gap + 1) ** nodes
         coefficient = 4 * nodes * large**nodes * ratio
-        one = unit * (ratio * slope + (1 + slope) * (1 + 1 / self.least) / self.least + coefficient)
-        return count * one * self.task.grams[1]
+        one = ratio * slope + (1 + slope) * (1 + 1 / self.least) / self.least + coefficient
+        return math.ceil(count * one * self.task.grams[1])
+
+
+def _below(x: Any, bits: int) -> Fraction:
+    """A short number that is at most x/2^bits."""
+    spare = max(int(x).bit_length() - _SEPARATED, 0)
+    return Fraction(int(x >> spare)) * Fraction(2) ** (spare - bits)
 
 
 def _decide(start: ExactStart) -> Decision:
@@ -386,37 +394,32 @@ def _rank(
         near = approximations[bits]
         if near.usable:
             error = near.error(count)
-            minors = _sums_of_minors(near.matrix(count))
-            proved = [
-                j for j in range(least + 1, most + 1) if _value(minors, j, bits) > _spread(task, j, error)
-            ]
-            least = max([least, *proved])
-            if least < most and _zero(task, minors, least + 1, chosen, bits, error):
-                return least
+            if error < 1 << bits:
+                minors, next_one = _sums_of_minors(near.matrix(count)), least + 1
+                spread = [_spread(task, j, error) << (bits * (j - 1)) for j in range(1, most + 1)]
+                least = max([least, *(j for j in range(least + 1, most + 1) if minors[j] > spread[j - 1])])
+                if least < next_one and _zero(task, minors[next_one] + spread[least], next_one, chosen, bits):
+                    return least
         bits *= 2
 
 
-def _value(minors: list[int], j: int, bits: int) -> Fraction:
-    return Fraction(minors[j], 1 << (bits * j))
+def _spread(task: _Task, j: int, error: int) -> int:
+    """|e_j(M~) - e_j(M)| is at most so many units of 2^-bits, by Weyl's inequality, if |M~ - M| is at most 1."""
+    return math.comb(len(task.Z), j) * j * (task.grams[1] + 1) ** (j - 1) * error
 
 
-def _spread(task: _Task, j: int, error: Fraction) -> Fraction:
-    """A bound of |e_j(M~) - e_j(M)|, by Weyl's inequality."""
-    return math.comb(len(task.Z), j) * j * (task.grams[1] + error) ** (j - 1) * error
-
-
-def _zero(task: _Task, minors: list[int], j: int, chosen: list[int], bits: int, error: Fraction) -> bool:
-    """Whether e_j(M) is proved to be zero."""
+def _zero(task: _Task, largest: int, j: int, chosen: list[int], bits: int) -> bool:
+    """Whether e_j(M) is proved to be zero, as it is at most largest/2^(bits j)."""
     number, whole = task.conjugates(chosen), task.denominator(set(chosen)) ** j
     # 2^-power is at most the least value other than zero, b^(1 - n) / D^j.
     power = (number - 1) * (whole * task.grams[j]).bit_length() + whole.bit_length()
-    return _value(minors, j, bits) + _spread(task, j, error) < Fraction(1, 1 << power)
+    return bits * j > power and largest < 1 << (bits * j - power)
 
 
 def _sums_of_minors(x: Rows) -> list[int]:
     """e_0 .. e_n of an integer matrix, from its characteristic polynomial."""
-    found = DomainMatrix([[ZZ(int(v)) for v in row] for row in x], (len(x), len(x)), ZZ).charpoly()
-    return [int(c) * (-1) ** j for j, c in enumerate(found)]
+    found = DomainMatrix([[ZZ(v) for v in row] for row in x], (len(x), len(x)), ZZ).charpoly()
+    return [c * (-1) ** j for j, c in enumerate(found)]
 
 
 def _product(x: Rows, y: Rows) -> Rows:

@@ -247,7 +247,7 @@ def test_the_error_of_an_approximation_is_below_its_bound():
             for near in (coarse, fine)
         )
         gap = max(abs(x - y) for p, q in zip(ours, theirs, strict=True) for x, y in zip(p, q, strict=True))
-        assert 0 < gap < coarse.error(count) < 1e-12
+        assert 0 < gap * 2**64 < coarse.error(count) < 1e7
 
 
 @pytest.mark.parametrize(
