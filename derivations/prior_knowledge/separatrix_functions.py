@@ -19,12 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derivations.prior_knowledge.start_checks import ExactlyRead, balance, read_start, weight_size
+from derivations.prior_knowledge.start_checks import (
+    ExactlyRead,
+    balance,
+    read_start,
+    unbalanced,
+    weight_size,
+)
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_INPUT, _COMPUTED = 4, 1
+_INPUT, _COMPUTED, _UNSEEN = 4, 1, 4
 
 
 class Overlaps(NamedTuple):
@@ -157,13 +163,15 @@ def resolution(read: Collected, gap: Array) -> Array:
 
     Input is exact to 4 units in the last place. So Z = [W1 W2^T] moves by 4 eps |Z|, and the modes turn by
     4 eps |sigma_yx|/gap (Wedin): 4 eps |Z| (1 + |sigma_yx|/gap) in all, with Frobenius norms. The computation adds as
-    much as one unit would.
+    much as one unit would. Weights that are less exact show it by their balance, and are taken to be so in the
+    directions too in which it does not show.
     """
     xp = read.xp
     size = xp.sqrt(arrays.detach(weight_size(read)))[..., None]
     task = linalg.size(xp, arrays.detach(read["sigma_yx"]))[..., None]
     turn = arrays.where(xp, gap > 0, task / arrays.where(xp, gap > 0, gap, 1.0), 0.0)
-    return (_INPUT + _COMPUTED) * xp.finfo(read.dtype).eps * size * (1 + turn)
+    rounding = (_INPUT + _COMPUTED) * xp.finfo(read.dtype).eps * size * (1 + turn)
+    return rounding + _UNSEEN * unbalanced(read)[..., None]
 
 
 def _distances(xp: Any, modes: Overlaps) -> tuple[Array, Array]:

@@ -139,6 +139,26 @@ def weight_size(read: Collected) -> Array:
     return (read["W1"] ** 2).sum((-2, -1)) + (read["W2"] ** 2).sum((-2, -1))
 
 
+def unbalanced(read: Collected) -> Array:
+    r"""How far (...) Z = [W1 W2^T] is from the next lambda-balanced start, to first order, in the Frobenius norm.
+
+    With J = diag(-1, 1), D = Z J Z^T - lambda in the basis of the left singular vectors of Z, and singular values s_i,
+    the smallest E with E J Z^T + Z J E^T = -D has |E|^2 = sum_ij D_ij^2 / (s_i^2 + s_j^2) / 2.
+    """
+    xp, W1, W2t = read.xp, arrays.detach(read["W1"]), transpose(arrays.detach(read["W2"]))
+    shape = arrays.broadcast_shape(W1=tuple(W1.shape[:-2]), W2=tuple(W2t.shape[:-2]))
+    W1, W2t = (xp.broadcast_to(x, (*shape, *x.shape[-2:])) for x in (W1, W2t))
+    Z, hidden = xp.concatenate((W1, W2t), -1), W1.shape[-2]
+    left, s, _ = xp.linalg.svd(Z, full_matrices=hidden > Z.shape[-1])
+    first, second = transpose(left) @ W1, transpose(left) @ W2t
+    offset = arrays.detach(balance(read)[0])[..., None, None]
+    rest = second @ transpose(second) - first @ transpose(first)
+    rest = rest - linalg.identity_like(xp, rest, hidden) * offset
+    squares = xp.concatenate((s * s, *[0 * s[..., :1]] * (hidden - s.shape[-1])), -1)
+    squares = squares[..., :, None] + squares[..., None, :]
+    return xp.sqrt(arrays.divide(xp, rest * rest, squares).sum((-2, -1)) / 2)
+
+
 def require_balanced(read: Collected) -> None:
     """Raise ValueError, naming the imbalance, where the weights are not finite or not lambda-balanced."""
     for name in ("W1", "W2"):
