@@ -28,7 +28,7 @@ def start(seed, hidden, inputs, outputs, offset, rank=None):
     return W1, W2, sigma
 
 
-def exact(t, W1, W2, sigma, digits):
+def exact(t, W1, W2, sigma, digits, offset=None):
     """e^(tF) Q0 (1 + Q0^T int_0^t e^(2sF) ds Q0)^-1 Q0^T e^(tF) at many digits, as it stands."""
     with mp.workdps(digits):
         hidden, inputs, outputs = len(W1), W1.shape[1], len(W2)
@@ -36,7 +36,7 @@ def exact(t, W1, W2, sigma, digits):
         gap = mp.matrix(W2.T.tolist()) * mp.matrix(W2.tolist()) - mp.matrix(W1.tolist()) * mp.matrix(
             W1.T.tolist()
         )
-        offset = sum(gap[i, i] for i in range(hidden)) / hidden
+        offset = sum(gap[i, i] for i in range(hidden)) / hidden if offset is None else mp.mpf(offset)
         F = mp.zeros(inputs + outputs)
         for i in range(outputs):
             F[inputs + i, inputs + i] = offset / 2
@@ -264,3 +264,108 @@ def test_parts_of_the_state_are_those_of_the_whole_for_every_kind_of_start():
     X = np.sqrt(3) * np.eye(3)
     similar = rsm_input(times, W1, W2, sigma, X, on_separatrix=True)
     np.testing.assert_allclose(similar, 3 * whole[..., :3, :3], atol=1e-13)
+
+
+def extreme(seed, shape, offset, scale, values):
+    """A start with weights of that scale, and a task with these singular values."""
+    rng = np.random.default_rng(seed)
+    hidden, inputs, outputs = shape
+    turn, first, second = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in shape)
+    squares = scale**2 * rng.uniform(0.5, 2, hidden) * (np.arange(hidden) < min(inputs, outputs))
+    low, high = np.sqrt(squares + max(-offset, 0)), np.sqrt(squares + max(offset, 0))
+    W1 = turn @ (low[:, None] * np.eye(hidden, inputs) @ first)
+    W2 = (turn @ (high[:, None] * np.eye(hidden, outputs) @ second)).T
+    u, _, v = np.linalg.svd(rng.normal(size=(outputs, inputs)), full_matrices=False)
+    sigma = (u * values) @ v
+    if separatrix_distance(W1, W2, sigma) < 1e-10 * scale:
+        sigma = sigma * np.where(np.arange(outputs) == 0, -1, 1)[:, None]
+    return W1, W2, sigma
+
+
+EXTREMES = [
+    ((1, 1, 1), 0.0, 1e-8, [1.0]),
+    ((1, 3, 2), 0.0, 1e-8, [1.0, 0.5]),
+    ((2, 2, 2), 0.0, 1e4, [1.0, 0.3]),
+    ((2, 3, 2), 0.0, 1.0, [1.0, 1 - 1e-9]),
+    ((1, 3, 3), 0.0, 1.0, [1.0, 1.0, 0.0]),
+    ((2, 2, 3), 1e6, 1.0, [1.0, 0.5]),
+    ((2, 3, 2), -1e6, 1e2, [3.0, 0.5]),
+    ((3, 2, 2), 0.0, 1e-4, [1e3, 1.0]),
+    ((2, 2, 2), 0.0, 1.0, [0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize("case", EXTREMES)
+def test_extreme_weights_balances_and_tasks_at_times_of_any_length(case):
+    shape, offset, scale, values = case
+    W1, W2, sigma = extreme(sum(shape), shape, offset, scale, values)
+    size, strength = np.sqrt((W1**2).sum() + (W2**2).sum()), values[0] or 1.0
+    rates = np.hypot(strength, offset / 2)
+    loss = max(1.0, size / float(separatrix_distance(W1, W2, sigma)))
+    whole = qqt(np.array([0.0, 0.3, 5.0, 100.0, 1e4]) / rates, W1, W2, sigma)
+    for t, found in zip(np.array([0.0, 0.3, 5.0, 100.0, 1e4]) / rates, whole, strict=True):
+        expected = exact(t, W1, W2, sigma, int(80 + 0.9 * t * rates), offset)
+        # Weights that are balanced to rounding leave |Z|^2 roundings of the balance, which time multiplies.
+        tolerance = 1e-14 * loss * (1 + 0.1 * size**2 * t + 1e-2 * t * rates)
+        assert np.abs(found - expected).max() <= min(tolerance, 1e-6) * np.abs(expected).max()
+        single = qqt(t, W1, W2, sigma)
+        np.testing.assert_allclose(single, found, rtol=0, atol=2 * tolerance * np.abs(expected).max())
+        tensor = qqt(*(torch.tensor(x) for x in (t, W1, W2, sigma))).numpy()
+        np.testing.assert_allclose(tensor, found, rtol=0, atol=2 * tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e2])
+def test_relative_error_1e_12_far_from_a_separatrix_until_ten_thousand_time_constants(scale):
+    for seed, shape in ((0, (2, 2, 2)), (5, (3, 4, 3)), (2, (2, 4, 3)), (3, (4, 3, 3))):
+        W1, W2, sigma = extreme(seed, shape, 0.0, scale, np.linspace(1, 0.5, min(shape[1:])))
+        size = np.sqrt((W1**2).sum() + (W2**2).sum())
+        assert separatrix_distance(W1, W2, sigma) > 0.05 * size
+        for t in (0.7, 30.0, 1e4):
+            expected = exact(t, W1, W2, sigma, int(80 + 0.9 * t), 0.0)
+            error = np.abs(qqt(t, W1, W2, sigma) - expected).max()
+            assert error <= 1e-12 * max(1.0, 1e-2 * size**2) * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("nearness", [1e-10, 1e-12, 1e-13])
+def test_floats_close_to_a_separatrix_lose_what_the_distance_says_and_no_more(nearness):
+    seen = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        W1, W2 = balanced(rng, 2, 2, 2, 0.0)
+        u, _, v = np.linalg.svd(-W2 @ W1)
+        sigma = (u * [1.0, 0.6]) @ v @ (np.eye(2) + nearness * np.array([[0.0, 1.0], [-1.0, 0.0]]))
+        size = np.sqrt((W1**2).sum() + (W2**2).sum())
+        distance = float(separatrix_distance(W1, W2, sigma)) / size
+        for t in (5.0, 20.0, 35.0, 50.0, 200.0):
+            try:
+                found = qqt(t, W1, W2, sigma)
+            except ValueError as error:
+                assert "off the separatrix" in str(error) and distance < 2e-14
+                continue
+            seen += 1
+            expected = exact(t, W1, W2, sigma, 250)
+            assert np.abs(found - expected).max() <= 4e-16 / distance * np.abs(expected).max()
+    assert seen >= 15
+
+
+@pytest.mark.parametrize("case", [(2, 2, 2, 0.0), (1, 2, 3, 0.0), (2, 2, 3, 0.5), (2, 3, 2, -0.5)])
+def test_gradients_along_balanced_starts_are_those_of_differences_also_late_and_in_bottlenecks(case):
+    hidden, inputs, outputs, offset = case
+    rng = np.random.default_rng(sum(case[:3]))
+    sizes = (hidden, inputs, outputs)
+
+    def state(t, squares, sigma, *skews):
+        turn, first, second = (torch.matrix_exp(x - x.T) for x in skews)
+        low = torch.sqrt(squares + max(-offset, 0)) * torch.eye(inputs, hidden)
+        high = torch.sqrt(squares + max(offset, 0)) * torch.eye(outputs, hidden)
+        return qqt(t, turn @ low.T @ first, second @ high @ turn.T, sigma)
+
+    given = [rng.uniform(0.5, 2, hidden), rng.normal(size=(outputs, inputs))]
+    given += [rng.normal(size=(n, n)) for n in sizes]
+    # Skew matrices give turns of determinant 1, so this keeps off the separatrix of square zero-balanced starts.
+    if inputs == outputs:
+        given[1][0] *= np.sign(np.linalg.det(given[1]))
+    given = [torch.tensor(x, requires_grad=True) for x in given]
+    for t in (0.4, 3.0, 30.0):
+        moment = torch.tensor(t, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(state, (moment, *given), atol=1e-6, rtol=1e-5)

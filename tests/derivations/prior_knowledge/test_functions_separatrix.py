@@ -140,6 +140,47 @@ def test_gradient_descent_in_float64_leaves_the_saddle_of_a_reversal_at_the_esca
     assert steps == pytest.approx(float(found.escape_time), rel=0.15)
 
 
+@pytest.mark.parametrize("weakest", [1.0, 1e-3, 1e-6, 1e-8])
+def test_a_weak_mode_hides_the_separatrix_only_as_far_as_its_gap_says_and_every_start_on_it_is_found(weakest):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        W1, W2 = balanced(rng, 3, 3, 3, 0.0)
+        u, _, v = np.linalg.svd(rng.normal(size=(3, 3)))
+        sigma = (u * np.geomspace(1, weakest, 3)) @ v
+        sigma[0] *= -np.sign(np.linalg.det(W2 @ W1 @ sigma))
+        found = learnable(W1, W2, sigma)
+        assert not found.learnable and found.rank == 2
+        with pytest.raises(ValueError, match="off the separatrix"):
+            qqt(1.0, W1, W2, sigma)
+        late = network_function([1e3 / weakest, 1e12], W1, W2, sigma, on_separatrix=True)
+        np.testing.assert_allclose(late, np.stack([found.limit] * 2), atol=1e-11)
+        sigma[0] *= -1
+        assert learnable(W1, W2, sigma).learnable
+        assert qqt(1.0, W1, W2, sigma).shape == (6, 6)
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-9])
+def test_two_nearly_equal_modes_and_one_neuron_are_told_apart_as_far_as_their_gap_allows(gap):
+    sigma = np.diag([1.0, 1.0 - gap])
+    for overlap, known in ((1e-1, True), (3e-15 / gap * 10, True), (1e-16 / gap, False), (0.0, False)):
+        W1 = np.array([[overlap, 1.0]])
+        assert bool(learnable(W1, W1.T, sigma).learnable) == known
+        if not known:
+            with pytest.raises(ValueError, match="off the separatrix"):
+                qqt(1.0, W1, W1.T, sigma)
+
+
+@pytest.mark.parametrize("imbalance", [1e-12, 1e-14])
+def test_weights_that_are_balanced_to_fewer_digits_are_trusted_to_fewer_digits(imbalance):
+    rng = np.random.default_rng(1)
+    W1, W2 = balanced(rng, 2, 2, 4, 0.0)
+    rough = W1 + imbalance * rng.normal(size=W1.shape)
+    tilt = np.linalg.qr(np.eye(2) + 1e-12 * np.array([[0.0, 1.0], [-1.0, 0.0]]))[0]
+    sigma = -W2 @ W1 @ (tilt * np.sign(np.diag(tilt)))
+    assert bool(learnable(W1, W2, sigma).learnable) and separatrix_distance(W1, W2, sigma) < 5e-12
+    assert bool(learnable(rough, W2, sigma).learnable) == (imbalance < 1e-13)
+
+
 def test_weights_of_zero_stay_there():
     zero, sigma = np.zeros((2, 2)), np.diag([2.0, 1.0])
     found = learnable(zero, zero, sigma)
