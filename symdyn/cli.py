@@ -337,9 +337,8 @@ def _evidence_state(study: Any) -> dict[str, Any]:
 
 def _stored(state: dict[str, Any]) -> str:
     """The evidence in a word or two: `paper`, `paper, stale`, `none`, `broken`."""
-    return {"current": f"{state['scale']}", "stale": f"{state['scale']}, stale"}.get(
-        state["evidence"], state["evidence"]
-    )
+    shown = {"current": f"{state['scale']}", "stale": f"{state['scale']}, stale"}
+    return shown.get(state["evidence"], f"{state['evidence']}")
 
 
 def _run_study(key: str, scale: str, device: str, out: Path | None, **options: Any) -> None:

@@ -49,10 +49,11 @@ def _contents(chapter: Chapter) -> str:
 
 def _chapter(chapter: Chapter) -> str:
     counted = ", ".join(f"{n} {BADGES[status]}" for status, n in chapter.count.items())
+    sources = "; ".join(f"<em>{html.escape(paper.title)}</em> ({paper.year})" for paper in chapter.papers)
+    noun = "Source" if len(chapter.papers) == 1 else "Sources"
     parts = [
         f'<h2 id="{chapter.topic}">{html.escape(chapter.title)}</h2>',
-        f"<p>{len(chapter.sections)} entries of the ledger: {counted}. "
-        f"Source: <em>{html.escape(chapter.paper.title)}</em> ({chapter.paper.year}).</p>",
+        f"<p>{len(chapter.sections)} entries of the ledger: {counted}. {noun}: {sources}.</p>",
         *(_section(section) for section in chapter.sections),
         f'<h2 id="{chapter.topic}-derivations">{html.escape(chapter.title)}: derivations</h2>',
         *(_derived(derived) for derived in chapter.derived),

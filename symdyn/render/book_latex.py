@@ -13,6 +13,7 @@ PREAMBLE = r"""\documentclass[10pt,a4paper,openany]{book}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{4pt plus 1pt}
+\setlength{\emergencystretch}{5em}
 \setcounter{tocdepth}{1}
 \allowdisplaybreaks
 \pagestyle{fancy}
@@ -49,10 +50,11 @@ def latex_book(chapters: tuple[Chapter, ...]) -> str:
 
 def _chapter(chapter: Chapter) -> str:
     counted = ", ".join(f"{n} {BADGES[status]}" for status, n in chapter.count.items())
+    sources = "; ".join(rf"\emph{{{prose.escape(paper.title)}}} ({paper.year})" for paper in chapter.papers)
+    noun = "Source" if len(chapter.papers) == 1 else "Sources"
     parts = [
         rf"\chapter{{{prose.escape(chapter.title)}}}",
-        f"{len(chapter.sections)} entries of the ledger: {counted}. Source: "
-        rf"\emph{{{prose.escape(chapter.paper.title)}}} ({chapter.paper.year}).",
+        f"{len(chapter.sections)} entries of the ledger: {counted}. {noun}: {sources}.",
         *(_section(section) for section in chapter.sections),
         r"\section{Derivations}",
         *(_derived(derived) for derived in chapter.derived),

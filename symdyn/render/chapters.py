@@ -88,7 +88,7 @@ class Chapter:
     """A topic: the entries in ledger order, then the derivations of all its results."""
 
     topic: str
-    paper: Paper
+    papers: tuple[Paper, ...]
     sections: tuple[Section, ...]
     derived: tuple[Derived, ...]
 
@@ -129,7 +129,8 @@ def _chapter(topic: str, progress: Progress | None) -> Chapter:
         shown.append(derived(load(key)))
         if progress is not None:
             progress(key, done, len(keys))
-    return Chapter(topic, sections[0].entry.paper, sections, tuple(shown))
+    papers = [s.entry.paper for s in sections] + [paper for key in keys for paper in load(key).papers]
+    return Chapter(topic, tuple(dict.fromkeys(papers)), sections, tuple(shown))
 
 
 def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:

@@ -8,10 +8,13 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
+from symdyn.render.layout import width
+from symdyn.render.typed import formulas
+
 UNICODE = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "ζ": r"\zeta",
     "η": r"\eta", "θ": r"\theta", "κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "ν": r"\nu", "ξ": r"\xi",
-    "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "τ": r"\tau", "υ": r"\upsilon", "φ": r"\varphi", "χ": r"\chi",
+    "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "τ": r"\tau", "υ": r"\upsilon", "φ": r"\phi", "χ": r"\chi",
     "ψ": r"\psi", "ω": r"\omega", "Γ": r"\Gamma", "Δ": r"\Delta", "Θ": r"\Theta", "Λ": r"\Lambda",
     "Σ": r"\Sigma", "Φ": r"\Phi", "Ψ": r"\Psi", "Ω": r"\Omega", "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
     "≈": r"\approx", "→": r"\to", "∞": r"\infty", "√": r"\surd", "‖": r"\|", "±": r"\pm", "∓": r"\mp",
@@ -59,9 +62,6 @@ _ESCAPES = {
 }  # fmt: skip
 
 _SYMBOL = re.compile("[" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
-_IN_WORDS = re.compile("[<>|" + "".join((*UNICODE, *_RAISED, *_LOWERED)) + "]+")
-"""Comparisons and bars count as symbols among words: TeX's text fonts have other glyphs in their places."""
-_INDEXED = re.compile(f"(?<![A-Za-z\\\\])([A-Za-z{''.join(UNICODE)}])_([A-Za-z0-9*])(?![A-Za-z0-9])")
 _PIECE = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)|(.)")
 _COMBINED = {"\u0307": r"\dot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
 _ACCENT = re.compile("(.)([" + "".join(_COMBINED) + "])")
@@ -78,42 +78,16 @@ _PRECOMPOSED = {
     "Ũ": r"\tilde U",
     "Ṽ": r"\tilde V",
 }
+_PHI = re.compile(r"\\varphi(?!_1|[A-Za-z])")
+"""SymPy prints φ as \\phi; beside it another shape would look like another symbol. φ_1 is one."""
+_ROOT = re.compile(r"√(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|([^\W\d_](?:_\w)?))")
 _LETTER = re.compile("[" + "".join(_PRECOMPOSED) + "]")
 
 
 def segments(text: str) -> Iterator[tuple[bool, str]]:
-    r"""(is a formula, text) for each piece of a sentence. Symbols outside `$…$` become formulas."""
-    for i, piece in enumerate(text.split("$")):
-        if i % 2:
-            yield True, in_mathematics(piece)
-        elif piece:
-            yield from _symbols(piece)
-
-
-def _symbols(text: str) -> Iterator[tuple[bool, str]]:
-    text = _INDEXED.sub(lambda m: f"${_command(m.group(1))}_{m.group(2)}$", text)
-    yield from (
-        piece
-        for i, part in enumerate(text.split("$"))
-        for piece in ([(True, part)] if i % 2 else _unicode(part))
-    )
-
-
-def _unicode(text: str) -> Iterator[tuple[bool, str]]:
-    marked = _LETTER.sub(lambda m: f"${_PRECOMPOSED[m.group()]}$", text)
-    marked = _ACCENT.sub(lambda m: f"${_COMBINED[m.group(2)]}{{{_command(m.group(1))}}}$", marked)
-    for i, piece in enumerate(marked.split("$")):
-        if i % 2:
-            yield True, piece
-            continue
-        end = 0
-        for match in _IN_WORDS.finditer(piece):
-            if match.start() > end:
-                yield False, piece[end : match.start()]
-            yield True, _commands(match.group())
-            end = match.end()
-        if end < len(piece):
-            yield False, piece[end:]
+    r"""(is a formula, text) for each piece of a sentence: what stands in `$…$`, and what else is mathematics."""
+    for formula, piece in formulas(text):
+        yield formula, " ".join(in_mathematics(piece).split()) if formula else piece
 
 
 def _command(character: str) -> str:
@@ -134,7 +108,10 @@ def _commands(run: str) -> str:
 
 
 def in_mathematics(tex: str) -> str:
-    """A formula with its Unicode symbols replaced by commands."""
+    """A formula with its Unicode symbols and accents replaced by commands, and one shape for φ and for roots."""
+    tex = _ROOT.sub(r"\\sqrt{\1\2}", _PHI.sub(r"\\phi", tex))
+    tex = _LETTER.sub(lambda m: f"{_PRECOMPOSED[m.group()]} ", tex)
+    tex = _ACCENT.sub(lambda m: f"{_COMBINED[m.group(2)]}{{{_command(m.group(1))}}}", tex)
     return _SYMBOL.sub(lambda m: _commands(m.group()) + " ", tex)
 
 
@@ -159,7 +136,7 @@ def katex_lines(text: str, line: int) -> list[str]:
     length = 0
     for formula, piece in segments(text):
         for word in [piece] if formula else re.findall(r"\s*\S+\s*$|\s*\S+|\s+", piece):
-            size = len(re.sub(r"\\\\[A-Za-z]+", "x", word)) if formula else len(word)
+            size = width(word) if formula else len(word)
             if length + size > line and rows[-1] and word[0].isspace():
                 rows.append([])
                 length, word = 0, word.lstrip()
@@ -213,7 +190,7 @@ def _styled(match: re.Match[str]) -> str:
 
 
 _ASCII = {
-    "||": "‖", "!=": "≠", ">=": "≥", "<=": "≤", "<<": "≪", ">>": "≫", "->": "→", "+-": "±", "^T": "ᵀ",
+    "||": "‖", "+/-": "±", "!=": "≠", ">=": "≥", "<=": "≤", "<<": "≪", ">>": "≫", "->": "→", "+-": "±", "^T": "ᵀ",
 }  # fmt: skip
 _GREEK = (
     "alpha",
@@ -233,6 +210,7 @@ _GREEK = (
     "tau",
     "rho",
 )
+_POWER_OF_TEN = re.compile(r"(\d\.?)e\+?(-?\d+)\b")
 _NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_?(star|\d+)|_(\w|\*))?(?![A-Za-z_])")
 
 
@@ -240,6 +218,7 @@ def from_ascii(text: str) -> str:
     """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols."""
     for typed, symbol in _ASCII.items():
         text = text.replace(typed, symbol)
+    text = _POWER_OF_TEN.sub(r"\1·10^{\2}", re.sub(r"\binf\b", "∞", text))
     return _NAME.sub(_greek, text)
 
 

@@ -77,7 +77,7 @@ def test_show_finds_a_result_by_key_and_by_ledger_id(symdyn, name: str) -> None:
     assert answer.status == 0
     assert DELTA in answer.out
     assert DELTA_ID in answer.out
-    assert r"\eta_{w}" in answer.out
+    assert r"\eta_w" in answer.out
     assert "read-out weight" in answer.out
 
 

@@ -10,17 +10,17 @@ SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
 
 def test_latex_escapes_words_and_keeps_formulas() -> None:
     assert (
-        prose.latex(SENTENCE) == r"If $\delta<0$ then $\| \beta \| ^{2}$ grows by 5 \% \& $\dot{\delta}$ = 0."
+        prose.latex(SENTENCE) == r"If $\delta<0$ then $\| \beta \| ^{2}$ grows by 5 \% \& $\dot{\delta} = 0$."
     )
 
 
 def test_raised_and_lowered_symbols_become_one_exponent_or_index() -> None:
-    assert prose.latex("M⁻¹ of βᵀ and δ₁₂") == r"M$^{-1}$ of $\beta ^{\top}$ and $\delta _{12}$"
+    assert prose.latex("M⁻¹ of βᵀ and δ₁₂") == r"$M^{-1}$ of $\beta ^{\top}$ and $\delta _{12}$"
 
 
 def test_indices_of_plain_symbols_become_formulas() -> None:
     assert prose.latex("δ/η_w and a_0, β_* but not snake_case") == (
-        r"$\delta$/$\eta_w$ and $a_0$, $\beta_*$ but not snake\_case"
+        r"$\delta /\eta _w$ and $a_0$, $\beta _*$ but not snake\_case"
     )
 
 
@@ -30,8 +30,22 @@ def test_formulas_typed_in_ascii_get_their_symbols() -> None:
     )
 
 
+def test_measured_numbers_typed_in_ascii_get_their_powers_and_bounds() -> None:
+    assert prose.latex(prose.from_ascii("delta -> +-inf, 2 +/- 3.5e-14")) == (
+        r"$\delta \to \pm \infty$, $2 \pm 3.5\cdot 10^{-14}$"
+    )
+
+
+def test_roots_and_phi_have_one_shape() -> None:
+    assert (
+        prose.latex("√(η_a η_w) ‖β‖, √κ, φ")
+        == r"$\sqrt{\eta _a \eta _w} \| \beta \|$, $\sqrt{\kappa }$, $\phi$"
+    )
+    assert prose.in_mathematics(r"\varphi = \varphi_1(x)") == r"\phi = \varphi_1(x)"
+
+
 def test_comparisons_are_formulas_since_text_fonts_lack_them() -> None:
-    assert prose.latex("one for a > 0 – and |p| < 2") == r"one for a $>$ 0 -- and $|$p$|$ $<$ 2"
+    assert prose.latex("one for a > 0 – and |p| < 2") == r"one for $a > 0$ -- and $|p| < 2$"
 
 
 def test_katex_wraps_the_words() -> None:
@@ -48,7 +62,7 @@ def test_a_long_sentence_is_broken_between_words_and_loses_none() -> None:
 
 def test_html_sets_formulas_in_mathml_and_escapes_words() -> None:
     markup = prose.html_text(r"x < y and $a<b$")
-    assert markup.startswith('x <math alttext="&lt;"')
+    assert markup.startswith('<math alttext="x &lt; y"')
     assert 'alttext="a&lt;b"' in markup
     assert "$" not in markup
 

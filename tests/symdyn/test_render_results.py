@@ -21,6 +21,8 @@ from symdyn.notation import GLOSSARIES, vocabulary
 from symdyn.paper import ledger
 from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
+from symdyn.render.book_html import html_book
+from symdyn.render.book_latex import latex_book
 from symdyn.render.chapters import headline
 from symdyn.render.latex import fold, short_formulas, statement_latex
 from symdyn.render.layout import formulas_of_rows
@@ -299,14 +301,24 @@ def test_both_books_hold_every_entry_and_every_result(written) -> None:
         assert rf"\label{{{key}}}" in tex
 
 
+def test_a_chapter_names_all_its_papers() -> None:
+    kunin, braun = (next(iter(ledger(name).values())).paper for name in ("kunin2024", "braun2022"))
+    for book_of in (latex_book, html_book):
+        both = book_of((chapters.Chapter("a_topic", (kunin, braun), (), ()),))
+        one = book_of((chapters.Chapter("a_topic", (kunin,), (), ()),))
+        assert "Sources: " in both
+        assert "Source: " in one
+        assert both.index(f"({kunin.year})") < both.index(f"({braun.year})")
+
+
 def test_both_books_show_errata_with_counterexample_and_hypotheses(written) -> None:
     tex, page, _ = written
     assert r"\badge{erratum}{erratum, substantive, proved}" in tex
-    assert r"\emph{Hypothesis:} $\delta$ $<$ 0 \& more" in tex
+    assert r"\emph{Hypothesis:} $\delta < 0$ \& more" in tex
     assert "-7/\\allowbreak{}2" in tex
     assert '<span class="badge erratum">erratum, substantive, proved</span>' in page
-    assert 'alttext="&lt;"' in page
-    assert " 0 &amp; more" in page
+    assert 'alttext="\\delta &lt; 0"' in page
+    assert " &amp; more" in page
     assert "<em>Corrected by</em>" in page
 
 
