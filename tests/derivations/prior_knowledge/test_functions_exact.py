@@ -226,6 +226,17 @@ def test_half_a_turn_about_an_axis_misses_two_of_three_modes_of_a_cubic_and_near
     assert 0 < float(separatrix_distance(three, nearly, sigma)) < 10.0 ** (1 - place)
 
 
+@pytest.mark.parametrize("place", [10, 300])
+def test_weights_of_fibonacci_numbers_meet_the_golden_mode_nearly_nowhere_but_meet_it(place):
+    # F_n phi - F_(n+1) = -(-1/phi)^n: small among numbers that are not, which is what Liouville's bound is about.
+    a, b = int(sp.fibonacci(place)), int(sp.fibonacci(place + 1))
+    W = np.array([[a, -b]], dtype=object)
+    assert decide(W, W.T, [[1, 1], [1, 0]]) == ((1, 1), (1, 1), 1, 1, ())
+    phi = (1 + sp.sqrt(5)) / 2
+    distance = float(sp.sqrt(2) * phi ** (-place) / sp.sqrt(1 + phi**2))
+    assert float(separatrix_distance(W, W.T, [[1, 1], [1, 0]])) == pytest.approx(distance, rel=1e-14)
+
+
 def test_the_sign_of_determinants_decides_as_the_ranks_do(monkeypatch):
     found = []
     for seed in range(6):
