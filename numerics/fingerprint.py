@@ -19,28 +19,32 @@ BOOKKEEPING = {
 
 
 def source_hashes(module: str) -> dict[str, str]:
-    """The hash of a module and of every module of our packages that it reaches by import statements, at any
-    depth.
+    """The hash of a module and of every module of our packages and of its own that it reaches by import statements,
+    at any depth.
 
-    Package ``__init__`` files and the bookkeeping of the studies are left out. Modules of other distributions
-    are not followed; their versions are recorded with the results.
+    Package ``__init__`` files and the bookkeeping of the studies are left out. A package that finds its names when
+    they are asked for, as those of the derivations do, counts with all its modules where it is imported as a whole or
+    where a name that is no module is imported from it. Modules of other distributions are not followed; their
+    versions are recorded with the results.
     """
     found: dict[str, str] = {}
-    waiting = [module]
+    waiting, packages = [module], frozenset({*PACKAGES, module.split(".")[0]})
     while waiting:
         name = waiting.pop()
         path = _path(name)
         if name in found or name in BOOKKEEPING or path is None or path.name == "__init__.py":
             continue
-        found[name], imports = _read(name, path.read_text(encoding="utf-8"))
+        found[name], imports = _read(name, path.read_text(encoding="utf-8"), packages)
         waiting.extend(imports)
     return dict(sorted(found.items()))
 
 
 @functools.lru_cache(maxsize=1024)
-def _read(name: str, source: str) -> tuple[str, tuple[str, ...]]:
+def _read(name: str, source: str, packages: frozenset[str]) -> tuple[str, tuple[str, ...]]:
     """The hash of a module and what it imports; many studies stand on the same modules."""
-    return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], tuple(_imports(source, name))
+    return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], tuple(
+        _imports(source, name, packages)
+    )
 
 
 def combined(hashes: dict[str, str]) -> str:
@@ -67,7 +71,7 @@ def bare_source(source: str) -> str:
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
-def _imports(source: str, module: str) -> list[str]:
+def _imports(source: str, module: str, packages: frozenset[str]) -> list[str]:
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -76,9 +80,23 @@ def _imports(source: str, module: str) -> list[str]:
             base = importlib.util.resolve_name(
                 "." * node.level + (node.module or ""), module.rpartition(".")[0]
             )
-            names.append(base)
-            names += [f"{base}.{alias.name}" for alias in node.names]
-    return [name for name in names if name.split(".")[0] in PACKAGES]
+            if base.split(".")[0] in packages:
+                inside = [f"{base}.{alias.name}" for alias in node.names]
+                modules = [name for name in inside if _path(name) is not None]
+                names += modules if len(modules) == len(inside) else [base, *modules]
+    ours = [name for name in names if name.split(".")[0] in packages]
+    return [*ours, *(part for name in ours for part in _parts_of_a_lazy_package(name))]
+
+
+def _parts_of_a_lazy_package(name: str) -> list[str]:
+    """All modules of a package that defines ``__getattr__``; none for anything else."""
+    path = _path(name)
+    if path is None or path.name != "__init__.py":
+        return []
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in body):
+        return []
+    return [f"{name}.{part.stem}" for part in sorted(path.parent.glob("*.py")) if part.stem != "__init__"]
 
 
 def _path(module: str) -> Path | None:

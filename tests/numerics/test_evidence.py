@@ -253,6 +253,28 @@ def test_the_fingerprint_reaches_the_formulas_and_the_numerics_and_skips_the_boo
     assert not {"numerics.runs", "numerics.plots", "numerics.study"} & set(hashes)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from derivations.prior_knowledge import qqt",
+        "import derivations.prior_knowledge",
+        "import derivations.prior_knowledge as theory",
+    ],
+)
+def test_names_that_a_package_finds_when_asked_count_with_all_its_modules(line, toy):
+    toy.write_text(f"{line}\n{TOY}")
+    found = source_hashes("toystudies.numbers")
+    assert "derivations.prior_knowledge.flow_functions" in found
+    toy.write_text(f"from derivations.prior_knowledge import symbols\n{TOY}")
+    assert "derivations.prior_knowledge.flow_functions" not in source_hashes("toystudies.numbers")
+
+
+def test_a_study_of_a_users_own_package_is_followed_into_that_package(toy):
+    toy.with_name("helper.py").write_text("SIZE = 3\n")
+    toy.write_text(f"from toystudies.helper import SIZE\n{TOY}")
+    assert set(source_hashes("toystudies.numbers")) == {"toystudies.numbers", "toystudies.helper"}
+
+
 def test_bare_source_keeps_code_and_strings():
     source = 'def f():\n    """Words."""\n    x = "# no comment"  # a comment\n\n    return x\n'
     assert bare_source(source) == 'def f():\n    x = "# no comment"\n    return x'
