@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import sympy as sp
+
 from symdyn.auditing import AuditEntry, audit
+from symdyn.notation import GLOSSARIES
 from symdyn.paper import Entry, Paper, entry, ledger
 from symdyn.registry import index, load, printed_forms
 from symdyn.render.latex import set_formula, statement_latex
@@ -40,7 +43,9 @@ _CAPITALS = (
     "Morrison",
     "Lyapunov",
 )
-_SPELLED = {"ode": "equation", "m": "M"} | {word.lower(): word for word in _CAPITALS}
+_SPELLED = {"ode": "equation", "m": "M", "a": "$a$", "pw": "piecewise", "ch": "$c=h$", "c1": "$c=1$"} | {
+    word.lower(): word for word in _CAPITALS
+}
 _NUMBERED = re.compile(r"(thm|lemma|prop|cor|fig|eq)(\d*)")
 _KINDS = {
     "thm": "Theorem",
@@ -141,9 +146,20 @@ def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
     )
     e = entry(audited.id)
     assumptions = tuple(map(from_ascii, e.assumptions))
-    return Section(
-        e, headline(e.title), assumptions, audited, from_ascii(audited.counterexample), printed, results
-    )
+    counterexample = from_ascii(in_symbols(audited.counterexample, audited.topic))
+    return Section(e, headline(e.title), assumptions, audited, counterexample, printed, results)
+
+
+def in_symbols(point: str, topic: str) -> str:
+    """A point in the symbols of a topic: `a0 = 1, g = Lambda(_z0, 2*_z0**2)` is $a_0$ = 1, $g(z_0) = 2 z_0^2$."""
+    names = {term.name: term.latex for term in GLOSSARIES.get(topic, ())}
+    for applied in re.findall(r"\w+ = Lambda\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", point):
+        name, body = applied.split(" = ", 1)
+        function = sp.sympify(body.replace("_z", "z"))
+        arguments = ", ".join(map(sp.latex, function.variables))
+        point = point.replace(applied, f"${names.get(name, name)}({arguments}) = {sp.latex(function.expr)}$")
+    shown = {name: f"${tex}$" for name, tex in names.items()}
+    return re.sub(r"(?<![\w\\$])([A-Za-z]\w*)(?= = )", lambda m: shown.get(m.group(), m.group()), point)
 
 
 def headline(words: str) -> str:

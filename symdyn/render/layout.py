@@ -194,7 +194,7 @@ def without_repetition(tex: str) -> str:
     return " ".join(kept)
 
 
-_LONE = r"((?:\\[A-Za-z]+|[A-Za-z])(?:_(?:\\?[A-Za-z]+|\{[^{}]*\}|\*))?'?)"
+_LONE = r"((?:\\math(?:cal|bf) [A-Za-z]|\\[A-Za-z]+|[A-Za-z])(?:_(?:\\?[A-Za-z]+|\{[^{}]*\}|\*))?'?)"
 _NEEDLESS = (
     (re.compile(rf"(?<![A-Za-z}}])\\left\(\s*{_LONE}\s*\\right\)(?=\^)"), r"\1"),
     (re.compile(rf"(?<![A-Za-z}}])\(\s*{_LONE}\s*\)(?=\^)"), r"\1"),

@@ -209,6 +209,17 @@ _GREEK = (
     "upsilon",
     "tau",
     "rho",
+    "sigma",
+    "epsilon",
+    "xi",
+    "chi",
+    "Gamma",
+    "Delta",
+    "Theta",
+    "Lambda",
+    "Sigma",
+    "Phi",
+    "Psi",
 )
 _POWER_OF_TEN = re.compile(r"(\d\.?)e\+?(-?\d+)\b")
 _NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_?(star|\d+)|_(\w|\*))?(?![A-Za-z_])")
@@ -218,7 +229,7 @@ def from_ascii(text: str) -> str:
     """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols."""
     for typed, symbol in _ASCII.items():
         text = text.replace(typed, symbol)
-    text = _POWER_OF_TEN.sub(r"\1·10^{\2}", re.sub(r"\binf\b", "∞", text))
+    text = _POWER_OF_TEN.sub(r"\1·10^{\2}", re.sub(r"\binf(inity)?\b", "∞", text))
     return _NAME.sub(_greek, text)
 
 

@@ -19,7 +19,7 @@ from symdyn.notation import vocabulary
 from symdyn.proof.claim import atoms
 from symdyn.render import prose
 from symdyn.render.latex import cleaned, statement_formula
-from symdyn.render.layout import display, stacked
+from symdyn.render.layout import display, stacked, width
 from symdyn.render.spelling import quantities, scalars, spelled_apart
 from symdyn.statement import (
     Asymptotic,
@@ -217,10 +217,7 @@ def _moving_letters(statement: MatrixConservation | MatrixDynamics) -> Iterator[
     """The velocities of letters and symbols."""
     for key, velocity in statement.velocities.items():
         letter = as_letter(key)
-        yield (
-            "Along the flow",
-            rf"\dot{{{typeset(key) if letter is None else letter.symbol}}} = {typeset(velocity)}",
-        )
+        yield "Along the flow", f"{_dot(key if letter is None else letter.symbol)} = {typeset(velocity)}"
 
 
 def _sign(relation: str) -> str:
@@ -236,7 +233,9 @@ def _named(statement: Statement) -> Iterator[Line]:
 
 
 def _dot(x: Any) -> str:
-    return rf"\dot{{{typeset(x)}}}"
+    """The rate of a symbol: a dot, where it is narrow enough to carry one."""
+    name = x if isinstance(x, str) else typeset(x)
+    return rf"\frac{{d}}{{dt}} {name}" if "^" in name or width(name) > 2 else rf"\dot{{{name}}}"
 
 
 def _moving(flow: Flow, x: Any) -> list[Any]:
@@ -268,7 +267,7 @@ def _along(flow: Flow, quantity: Any) -> Iterator[Line]:
     for x in flow.relations:
         if isinstance(x, Dot):
             yield "Abbreviation", f"{typeset(x)} = {typeset(flow.relations[x])}"
-    if isinstance(quantity, sp.Expr):
+    if isinstance(quantity, sp.Expr) and quantity not in flow.velocities:
         yield from _chain_rule(flow, quantity)
 
 

@@ -247,10 +247,27 @@ def test_a_notebook_shows_formula_source_and_verdict() -> None:
         ("thm1 implicit bias", "Theorem 1 implicit bias"),
         ("fig234 low rank", "Figures 2, 3, 4 low rank"),
         ("ntk definition", "NTK definition"),
+        ("upstream a bernoulli", "Upstream $a$ Bernoulli"),
+        ("ch nu riccati", r"$c=h$ $\nu$ Riccati"),
     ],
 )
 def test_headlines(words: str, expected: str) -> None:
     assert headline(words) == expected
+
+
+def test_points_are_shown_in_the_symbols_of_the_topic() -> None:
+    point = "a0 = -1/2, dual0 = (9), g = Lambda((_z0, _z1), 3*_z0**2/2 + (_z0 + _z1)**3), t = 1: gap = 2"
+    assert chapters.in_symbols(point, "single_neuron") == (
+        r"$a_0$ = -1/2, $\nabla\Phi(\beta_0)$ = (9), "
+        r"$g(z_{0}, z_{1}) = \frac{3 z_{0}^{2}}{2} + \left(z_{0} + z_{1}\right)^{3}$, $t$ = 1: gap = 2"
+    )
+
+
+def test_a_wide_name_carries_no_dot() -> None:
+    (moves, *_) = [
+        s for s in steps_of("prior_knowledge.singular_basis_of_flow") if s.reason == "Along the flow"
+    ]
+    assert r"\frac{d}{dt} e^{-\tilde St/\tau}" in moves.latex.replace("&", "")
 
 
 DEFECTS = {
