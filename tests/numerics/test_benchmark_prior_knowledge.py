@@ -23,6 +23,8 @@ def test_the_exact_solution_is_the_more_accurate_at_every_horizon(small, tmp_pat
     for row in result["rows"]:
         assert row["exact_error"] < 1e-13 < row["integration_error"] < 1e-7
         assert row["ratio"] == pytest.approx(row["integration_seconds"] / row["exact_seconds"])
+        assert row["network_ratio"] == pytest.approx(row["integration_seconds"] / row["network_seconds"])
+        assert row["floor_ratio"] == pytest.approx(row["exact_seconds"] / row["floor_seconds"])
     assert "extrapolated from 1 starts" in capsys.readouterr().out
 
 
