@@ -116,23 +116,48 @@ def _letters(statement: Statement) -> set[Any]:
 
 def _facts(chain: Chain, domain: Domain | None) -> Iterator[Line]:
     """The facts of a chain, each with what remains to be seen of it; those that read alike are told together."""
-    told: dict[Line, list[tuple[int, Statement]]] = {}
+    told: dict[Line, list[int]] = {}
+    before: dict[int, list[Line]] = {}
     for number, fact in enumerate(chain.because, start=1):
-        told.setdefault(_said(fact), []).append((number, fact))
-    for (kind, said), several in told.items():
-        numbers = [str(number) for number, _ in several]
-        label = (
-            f"Fact {numbers[0]}"
-            if len(several) == 1
-            else f"Facts {', '.join(numbers[:-1])} and {numbers[-1]}"
-        )
-        words = "; ".join(dict.fromkeys(filter(None, (_where(fact, domain) for _, fact in several))))
-        for _, fact in several:
-            yield from _before(fact, domain)
+        told.setdefault(_said(fact), []).append(number)
+        before[number] = _before(fact, domain)
+    before = _told_of_which(before)
+    for (kind, said), numbers in told.items():
+        facts = [chain.because[number - 1] for number in numbers]
+        words = "; ".join(dict.fromkeys(filter(None, (_where(fact, domain) for fact in facts))))
+        label = _facts_named(numbers).capitalize()
+        yield from (line for number in numbers for line in before[number])
         yield f"{label}{f' ({words})' if words else ''}{kind}", said
-        for _, fact in several:
+        for fact in facts:
             if isinstance(fact, Identity):
                 yield from _vanishing(f"{label}, left minus right side", gap(fact, domain))
+
+
+def _facts_named(numbers: list[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"facts {', '.join(first)} and {last}" if first else f"fact {last}"
+
+
+def _told_of_which(before: Mapping[int, list[Line]]) -> dict[int, list[Line]]:
+    """What leads to each fact, with the facts that it is given for where it is not given for all that need such."""
+    users: dict[Line, list[int]] = {}
+    needing: dict[str, set[int]] = {}
+    for number, derived in before.items():
+        for line in dict.fromkeys(derived):
+            users.setdefault(line, []).append(number)
+            needing.setdefault(line[0], set()).add(number)
+    return {
+        number: [
+            (
+                reason
+                if set(users[reason, tex]) == needing[reason]
+                else f"{reason}, for {_facts_named(users[reason, tex])}",
+                tex,
+            )
+            for reason, tex in derived
+        ]
+        for number, derived in before.items()
+    }
 
 
 def _where(fact: Statement, domain: Domain | None) -> str:

@@ -72,25 +72,29 @@ def test_every_result_has_steps_with_reasons(key: str) -> None:
 
 
 def definitions(key: str) -> list[list[str]]:
-    """Symbol and meaning of each line that says what a symbol stands for."""
-    given = ("With", "Where", "Abbreviation", "Definition")
-    rows = (row for step in steps_of(key) if step.reason in given for row in formulas_of_rows(step.latex))
-    return [re.split(" :?= ", row, maxsplit=1) for row in rows]
+    """Symbol and meaning of each line that says what a symbol stands for, or how it moves, and for which facts."""
+    given = ("With", "Where", "Abbreviation", "Definition", "Along the flow")
+    return [
+        [*re.split(" :?= ", row, maxsplit=1), step.reason.partition(",")[2]]
+        for step in steps_of(key)
+        if step.reason.startswith(given)
+        for row in formulas_of_rows(step.latex)
+    ]
 
 
 def test_no_derivation_defines_one_symbol_twice() -> None:
     twice = {}
     for key in KEYS:
         meanings = collections.defaultdict(set)
-        for symbol, meaning in definitions(key):
-            meanings[symbol].add(meaning)
+        for symbol, meaning, facts in definitions(key):
+            meanings[symbol, facts].add(meaning)
         twice.update({(key, s): several for s, several in meanings.items() if len(several) > 1})
     assert twice == {}
 
 
 def test_definitions_are_found_in_the_derivations() -> None:
     assert sum(bool(definitions(key)) for key in KEYS) > 50
-    assert ["\\kappa_0", r"\sqrt{4 \eta_a \eta_w \|\beta_0\|^2 + \delta^{2}}"] in definitions(
+    assert ["\\kappa_0", r"\sqrt{4 \eta_a \eta_w \|\beta_0\|^2 + \delta^{2}}", ""] in definitions(
         "single_neuron.bias_through_a_crossing"
     )
 
@@ -255,7 +259,17 @@ def test_headlines(words: str, expected: str) -> None:
     assert headline(words) == expected
 
 
+def test_what_is_given_for_some_facts_alone_says_for_which() -> None:
+    given = {s.reason: formulas_of_rows(s.latex) for s in steps_of("deep_linear.isotropic_dynamics")}
+    one_layer = r"W_{1} W_{1}^\top = a a^\top - \delta I"
+    two_layers = r"W_{2} W_{2}^\top = a a^\top - \delta I"
+    assert given["Given, for facts 1 and 2"] == [one_layer]
+    assert two_layers in given["Given, for facts 3 and 4"]
+    assert "Given" not in given
+
+
 def test_points_are_shown_in_the_symbols_of_the_topic() -> None:
+    symdyn.load("single_neuron.potential")  # whose topic has the glossary
     point = "a0 = -1/2, dual0 = (9), g = Lambda((_z0, _z1), 3*_z0**2/2 + (_z0 + _z1)**3), t = 1: gap = 2"
     assert chapters.in_symbols(point, "single_neuron") == (
         r"$a_0$ = -1/2, $\nabla\Phi(\beta_0)$ = (9), "
