@@ -303,7 +303,10 @@ def _print_description(result: Result, description: dict[str, Any], steps: bool)
         for argument in description["arguments"]:
             plain(f"  {argument['name']:<10} {argument['meaning']}")
     if steps:
-        for number, step in enumerate(description["steps"], start=1):
+        shown = [step for step in description["steps"] if step["latex"] != description["latex"]]
+        if not shown:
+            plain("\nno steps: the statement is a definition, or stands as it is")
+        for number, step in enumerate(shown, start=1):
             say(f"\n{number}. {step['reason']}")
             plain(step["latex"])
 

@@ -17,7 +17,7 @@ from symdyn import auditing, cli
 from symdyn.auditing import AuditEntry
 from symdyn.cli import main
 from symdyn.paper import ledger
-from symdyn.registry import index
+from symdyn.registry import index, load
 
 DELTA = "single_neuron.conserved_delta"
 DELTA_ID = "kunin2024.single-conserved-delta"
@@ -85,6 +85,18 @@ def test_show_with_steps_adds_the_derivation(symdyn) -> None:
     without, with_steps = symdyn("show", DELTA).out, symdyn("show", DELTA, "--steps").out
     assert "By the chain rule" not in without
     assert "By the chain rule" in with_steps
+
+
+@pytest.mark.parametrize("key", [DELTA, "single_neuron.potential", "single_neuron.model"])
+def test_the_derivation_does_not_repeat_the_statement_above_it(symdyn, key: str) -> None:
+    answer = symdyn("show", key, "--steps")
+    latex = json.loads(symdyn("show", key, "--json").out)["latex"]
+    assert answer.out.count(latex) == 1
+
+
+def test_a_definition_says_that_it_has_no_steps(symdyn) -> None:
+    definition = next(e.key for e in index() if type(load(e.key).statement).__name__ == "Definition")
+    assert "no steps: " in symdyn("show", definition, "--steps").out
 
 
 def test_show_as_json(symdyn) -> None:
