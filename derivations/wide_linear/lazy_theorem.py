@@ -25,7 +25,6 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.wide_linear.network import M, flow, gradient
-from derivations.wide_linear.single_hidden import any_balance, minus, plus, x_rates
 from derivations.wide_linear.symbols import (
     A,
     B,
@@ -40,7 +39,6 @@ from derivations.wide_linear.symbols import (
     c,
     constant,
     d,
-    delta,
     eta_a,
     eta_w,
     f,
@@ -66,7 +64,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Existence, Inequality
+from symdyn.statement import Existence, Inequality
 
 SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
 LARGE = Rules(positive(D, eta_a, eta_w))
@@ -222,29 +220,4 @@ def narrowing_and_expanding():
         r"for $\min(d,c)\le h<\max(d,c)$ and independent $\beta_k$: lazy for $d>c$, $\delta_k\gg0$ and for "
         r"$d<c$, $\delta_k\ll0$",
         every_task(),
-    )
-
-
-balanced = any_balance.with_cells(Cell("β ≠ 0", any_balance.cells[0].signs))
-
-
-@result(
-    ledger=("kunin2024.wide-hmax-lazy",),
-    domain=balanced,
-    uses=("wide_linear.lazy_regime", "wide_linear.part_of_a_neuron"),
-)
-def wide_enough():
-    """With h ≥ max(d, c) neurons in general position both signs are lazy, and δ_k → 0 is rich: M_k moves with β_k.
-
-    For δ_k → 0 both weights of M_k tend to √(η_a η_w)‖β_k‖, so that M_k changes in size and direction as β_k does,
-    for all shapes. For d = c = 1 there is no direction, and the kernel changes in size alone.
-    """
-    length = sp.sqrt(x_rates)
-    return Existence(
-        r"for $h\ge\max(d,c)$ and independent $\beta_k$: lazy for all $\delta_k\gg0$ and all $\delta_k\ll0$, and "
-        r"$M_k\to\sqrt{\eta_a\eta_w}\|\beta_k\|\,(P\oplus Q)$ for $\delta_k\to0$",
-        (
-            *every_task(),
-            Asymptotic((plus / 2, minus / 2), (length, length), delta, sp.S.Zero, delta, sharp=True),
-        ),
     )

@@ -82,6 +82,40 @@ def test_dependent_neurons_fit_what_is_outside_their_span_without_turning_the_ke
     assert exponent == pytest.approx(-2, abs=0.1)
 
 
+def test_neurons_without_balance_are_rich_or_lazy_as_the_overall_scale_is_small_or_large():
+    """Columns of a Hadamard matrix: δ_k = 0 for every neuron and β = 0, and the kernel turns as T = 8α² says."""
+    from derivations.wide_linear.overall_scale import turn
+    from derivations.wide_linear.symbols import eta_a, eta_w, sigma, total
+
+    pair = np.array([[1.0, 1.0], [1.0, -1.0]])
+    columns, sines = np.kron(pair, pair), []
+    for alpha in (0.03, 0.5, 3.0):
+        A, W = alpha * columns[:, :2], alpha * columns[:, 2:]
+        assert np.all(np.sum(A**2, axis=1) == np.sum(W**2, axis=1))
+        u, v = np.array([0.6, 0.8]), np.array([1.0, 0.0])
+        end = gradient_flow(A, W, np.eye(2), np.outer(u, v), [0.0, 4 / alpha**2])[-1]
+        np.testing.assert_allclose(end[1].T @ end[0], np.outer(u, v), atol=1e-7)
+        S = kernel_distance(np.eye(2), (A, W), end)
+        sines.append(S * (2 - S))
+        predicted = turn.subs({total: 8 * alpha**2, sigma: 1, eta_a: 1, eta_w: 1})
+        assert sines[-1] == pytest.approx(float(predicted), rel=1e-5)
+    assert sines[0] > 0.32 > 1e-3 > sines[-1]
+
+
+def test_a_pair_of_directions_that_no_neuron_sees_is_never_learned_and_the_kernel_stays():
+    """h = 2 independent rows that do not solve the task, and a start from which the flow ends at a saddle."""
+    X, target = np.eye(2), np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 1.5]])
+    rows, inputs = np.array([[1.0, 0.0, 0.0], [0.3, 1.0, 0.0]]), np.array([[1.0, 0.0], [-0.7, 0.0]])
+    distances = []
+    for push in (0.0, 0.3):
+        start = 10 * rows, (inputs + push * np.array([[0.0, 1.0], [0.0, 0.0]])) / 10
+        end = gradient_flow(*start, X, target, [0.0, 3000.0])[-1]
+        left = np.linalg.norm(end[1].T @ end[0] - target)
+        assert left == pytest.approx(0.0 if push else 1.5, abs=1e-6)
+        distances.append(kernel_distance(X, start, end))
+    assert distances[0] < 1e-6 < 0.3 < distances[1]
+
+
 def test_signed_norms_and_cosines_are_a_closed_system():
     rng = np.random.default_rng(6)
     a, W, target = rng.normal(size=3), rng.normal(size=(3, 2)), rng.normal(size=2)
