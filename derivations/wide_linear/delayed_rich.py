@@ -2,7 +2,7 @@ r"""Where the large layer cannot solve the task as it starts, the kernel turns l
 
 Take δ_k → -∞ as in Theorem 6, W = √D V, A = B/√D. First B fits what it can while V is at rest, in a time of order
 1/D. What remains has VG = 0 but G ≠ 0, and turns V at the speed (η_w/D)‖BGᵀ‖: it takes a time of order D until V
-has changed. In the end G = 0 and β_* = V_∞ᵀB_∞ has its columns in the span of the rows of V_∞, where they were not
+has changed. If G = 0 in the end, β_* = V_∞ᵀB_∞ has its columns in the span of the rows of V_∞, where they were not
 at first. So V has turned; is the kernel another one? By balance η_a VVᵀ = η_a V(0)V(0)ᵀ + O(1/D²) keeps the sizes
 of V. If V(0)V(0)ᵀ is not singular, the columns of Vᵀ are those of VᵀV, and so the kernel is not a multiple of what
 it was.
@@ -10,8 +10,13 @@ it was.
 If it is singular, some combination y of the neurons has V(0)ᵀy = 0. It starts in balance and at a size of order
 1/√D, and it can fit what remains in a time of order log D, at a size of order 1 beside √D: the kernel distance then
 tends to zero. This happens whenever the w_k(0) are dependent and y is enough for what remains; for h ≥ d it is the
-only way in which they do not span all inputs (kunin2024, Sec. 4 and App. B.1.5; the paper states the regime without
-this condition, and in Sec. 4 for all β_k(0) not proportional to β_*).
+only way in which they do not span all inputs.
+
+And the end may be a saddle, where G ≠ 0. Where singular vectors u and v of β_* have Wu = 0 and Av = 0, both stay so,
+and this mode is never learned: for a_1 = √D(1, 0, 0), a_2 = √D(0.3, 1, 0), w_1 = (1, 0)/√D, w_2 = (-0.7, 0)/√D and
+β_* = ((1, 2, 0), (0, 0, 1.5)) the kernel stays as it is, and 1.5 of the task is left. Such starts are exceptions: from
+almost all the flow ends in a global minimum (kunin2024, Sec. 4 and App. B.1.5; the paper states the regime without
+these conditions, and in Sec. 4 for all β_k(0) not proportional to β_*).
 """
 
 from __future__ import annotations
@@ -19,11 +24,16 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.wide_linear.lazy_theorem import LARGE, mirrored, rescaled, rescaled_flow
-from derivations.wide_linear.network import balance
+from derivations.wide_linear.network import balance, flow
+from derivations.wide_linear.network import beta as function
 from derivations.wide_linear.symbols import (
+    A,
     B,
     D,
+    G,
     V,
+    W,
+    beta_star,
     beyond,
     c,
     d,
@@ -31,6 +41,7 @@ from derivations.wide_linear.symbols import (
     eta_w,
     g1,
     g2,
+    goal,
     h,
     into,
     m1,
@@ -42,7 +53,18 @@ from derivations.wide_linear.symbols import (
     x2,
 )
 from symdyn.calculus.gram import norm2
-from symdyn.calculus.matrix import Rules, inverse_of, substitute
+from symdyn.calculus.matrix import (
+    Declaration,
+    Rules,
+    cayley,
+    inverse_of,
+    random_rational,
+    rule,
+    substitute,
+    unit,
+    vector,
+    zero,
+)
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
@@ -77,6 +99,12 @@ independent = Domain(
     conditions=(m1 <= 1, m2 <= 1),
     words="the rows of the large layer are independent, and do not solve the task",
 )
+stays = Cell(
+    "both stay",
+    {g1: 1, g2: 1},
+    {m1: sp.S.Zero, m2: sp.S.Zero},
+    "the flow ends at a saddle, and leaves what the rows do not solve",
+)
 any_rows = Domain(
     (g1, g2, m1, m2),
     cells=(
@@ -87,17 +115,69 @@ any_rows = Domain(
             {g2: sp.S.Zero, m1: sp.S.Zero},
             "neurons with dependent rows, which solve one half of the task",
         ),
+        stays,
     ),
     conditions=independent.conditions,
     words="the rows of the large layer do not solve the task",
 )
 
 
+def _draw_unseen(generator, sizes):
+    """Weights, a task with two of its singular vectors, and nothing of these in the weights."""
+    inputs, outputs, hidden = (sizes[size] for size in (d, c, h))
+    left, right = cayley(generator, inputs), cayley(generator, outputs)
+    value = abs(random_rational(generator))
+
+    def free(rows, cols):
+        return sp.Matrix(rows, cols, lambda *_: random_rational(generator))
+
+    return {
+        A.letter: free(hidden, outputs - 1) * right[:, 1:].T,
+        W.letter: free(hidden, inputs - 1) * left[:, 1:].T,
+        beta_star.letter: value * left[:, 0] * right[:, 0].T
+        + left[:, 1:] * free(inputs - 1, outputs - 1) * right[:, 1:].T,
+        u.letter: left[:, 0],
+        v.letter: right[:, 0],
+        goal: value,
+    }
+
+
+u, v = vector("u", d), vector("v", c)
+UNSEEN = Rules(
+    Declaration(
+        "a mode of the task that no neuron sees",
+        (
+            rule(A @ v, zero(h, 1)),
+            rule(W @ u, zero(h, 1)),
+            rule(beta_star @ v, goal * u),
+            rule(beta_star.T @ u, goal * v),
+            *unit(u).rules,
+            *unit(v).rules,
+        ),
+        (A.letter, W.letter, beta_star.letter, u.letter, v.letter),
+        _draw_unseen,
+    )
+)
+MODES = ({h: 2, d: 2, c: 3}, {h: 3, d: 3, c: 2})
+
+
+def never_learned():
+    """Where Av = 0 and Wu = 0 for singular vectors of β_*, both stay so on whitened data, and uᵀGv is -s for ever."""
+    gap = function - beta_star
+    readout, input_ = (substitute(flow[x], {G: gap}) for x in (A, W))
+    return (
+        MatrixIdentity(readout @ v, zero(h, 1), MODES, UNSEEN, name=r"\dot Av"),
+        MatrixIdentity(input_ @ u, zero(h, 1), MODES, UNSEEN, name=r"\dot Wu"),
+        MatrixIdentity((u.T @ gap @ v).scalar(), -goal, MODES, UNSEEN, name=r"u^\top Gv"),
+    )
+
+
 def kernel_distance():
     """The limit of the kernel distance for two combinations of neurons that fit separate halves of the task.
 
     Each half is a network with one neuron and one input, whose kernel tends to g² times the projector on its row;
-    the row turns by an angle with the squared sine m.
+    the row turns by an angle with the squared sine m. m > 0 for a row that does not solve its half, if the flow ends in
+    a global minimum.
     """
     kept = g1**4 * (1 - m1) + g2**4 * (1 - m2)
     return 1 - kept / (g1**4 + g2**4)
@@ -109,18 +189,21 @@ def kernel_distance():
     uses=("wide_linear.lazy_regime", "wide_linear.conserved_balance", "wide_linear.one_neuron_limits"),
 )
 def delayed_rich_regime():
-    """If no solution is in the span of the rows that are large, and these are independent, the network is delayed rich.
+    """If independent large rows do not span a solution, but the flow finds one, the network is delayed rich.
 
-    Lazy for a time of order |δ_k|; then the kernel turns. The example has two separate halves of the task.
+    Lazy for a time of order |δ_k|; then the kernel turns. The example has two separate halves of the task. From
+    exceptional starts the flow ends at a saddle: a mode of the task that no neuron sees is never learned.
     """
     moved = (g1**4 * m1 + g2**4 * m2) / (g1**4 + g2**4)
     return Existence(
         r"no solution in $\mathrm{span}\{a_k(0)\}$ for $\delta_k\to\infty$, or $\mathrm{span}\{w_k(0)\}$ for "
-        r"$\delta_k\to-\infty$, these vectors being independent: lazy, and after a time of order $|\delta_k|$ rich",
+        r"$\delta_k\to-\infty$, these vectors being independent, and the flow reaching a global minimum: lazy, and "
+        r"after a time of order $|\delta_k|$ rich",
         (
             *rescaled_flow(),
             *sizes_are_kept(),
             *kernel_knows_the_span(),
+            *never_learned(),
             Identity(kernel_distance(), moved, name="S"),
             Inequality(kernel_distance(), ">"),
         ),
@@ -131,8 +214,9 @@ def delayed_rich_regime():
     "kunin2024.thm6-delayed-rich",
     quote=r"If no least-squares solution has its rows in the span of the rows of $\{\beta_k\}$",
     domain=any_rows,
-    hypothesis="the rows a_k(0) (for δ_k → -∞ the w_k(0)) are linearly independent and the δ_k of one order: dependent "
-    "neurons fit the rest from a size of order 1, in a time of order log|δ_k|, and the kernel distance tends to 0",
+    hypothesis="the rows a_k(0) (for δ_k → -∞ the w_k(0)) are linearly independent, the δ_k of one order, and the flow "
+    "reaches a global minimum (it does from almost every start): dependent neurons fit the rest from a size of order "
+    "1, in a time of order log|δ_k|, and the kernel distance tends to 0, as it does where the flow ends at a saddle",
     under=independent,
 )
 def printed_delayed_rich_regime():
@@ -166,7 +250,8 @@ outside = _coordinates({beyond: 1})
     quote=r"assuming all $\beta_k(0)\not\propto\beta_*$",
     domain=outside.with_cells(*outside.cells, in_the_span),
     hypothesis="no least-squares solution has its columns (for d < c its rows) in the span of those of the β_k(0): for "
-    "h ≥ 2 neurons, or data of rank below d, there may be one although no β_k(0) is proportional to it",
+    "h ≥ 2 neurons, or data of rank below d, there may be one although no β_k(0) is proportional to it; and "
+    "these columns (rows) are linearly independent, and the flow reaches a global minimum",
     under=outside,
 )
 def printed_delayed_rich_opposite():
