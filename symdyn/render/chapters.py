@@ -42,10 +42,21 @@ _CAPITALS = (
     "Sherman",
     "Morrison",
     "Lyapunov",
+    "RSM",
+    "SVD",
+    "MSE",
+    "Fukumizu",
 )
-_SPELLED = {"ode": "equation", "m": "M", "a": "$a$", "pw": "piecewise", "ch": "$c=h$", "c1": "$c=1$"} | {
-    word.lower(): word for word in _CAPITALS
-}
+_SPELLED = {
+    "ode": "equation",
+    "m": "M",
+    "a": "$a$",
+    "pw": "piecewise",
+    "ch": "$c=h$",
+    "c1": "$c=1$",
+    "qqt": r"$QQ^\top$",
+    "bc": "$B$ and $C$",
+} | {word.lower(): word for word in _CAPITALS}
 _NUMBERED = re.compile(r"(thm|lemma|prop|cor|fig|eq)(\d*)")
 _KINDS = {
     "thm": "Theorem",
@@ -164,14 +175,16 @@ def in_symbols(point: str, topic: str) -> str:
 
 def headline(words: str) -> str:
     r"""The words of a ledger id as a headline: "balanced mu bernoulli" becomes "Balanced $\mu$ Bernoulli"."""
-    spelled = [_spelled(word) for word in words.split()]
+    numbered = re.sub(r"(?<=\b[Tt]heorem )(\d) (\d)\b", r"\1.\2", words)
+    spelled = [_spelled(word) for word in numbered.split()]
     return " ".join([spelled[0][0].upper() + spelled[0][1:], *spelled[1:]])
 
 
 def _spelled(word: str) -> str:
     if numbered := _NUMBERED.fullmatch(word):
         kind, numbers = _KINDS[numbered.group(1)], numbered.group(2)
-        return f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}".strip()
+        several = len(numbers) > 1 and word.startswith("fig")
+        return f"{kind}s {', '.join(numbers)}" if several else f"{kind} {numbers}".strip()
     return from_ascii(_SPELLED.get(word, word))
 
 
