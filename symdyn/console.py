@@ -68,10 +68,12 @@ def failed(message: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout; cells are plain text, verdicts and statuses in colour."""
+    """A table on stdout; cells are plain text, verdicts and statuses in colour. The first column, which names the
+    row, stays in one piece as long as there is room for it.
+    """
     grid = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
-    for column in columns:
-        grid.add_column(column, overflow="fold")
+    for number, column in enumerate(columns):
+        grid.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         grid.add_row(*map(_cell, row))
     _console().print(grid)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
-from symdyn import auditing, cli
+from symdyn import auditing, cli, console
 from symdyn.auditing import AuditEntry
 from symdyn.cli import main
 from symdyn.paper import ledger
@@ -199,6 +200,13 @@ def test_verify_reports_verdict_grade_and_evidence(symdyn) -> None:
     answer = symdyn("verify", DELTA)
     assert answer.status == 0
     assert all(word in answer.out for word in (DELTA, "PROVED", "proved", "mutants refuted"))
+
+
+def test_keys_stay_in_one_piece_in_a_narrow_terminal(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "_console", lambda: Console(width=80))
+    answer = symdyn("list", "--topic", "piecewise_linear")
+    assert all(e.key in answer.out for e in index() if e.topic == "piecewise_linear")
+    assert max(map(len, answer.out.splitlines())) <= 80
 
 
 def test_verify_as_json(symdyn) -> None:
