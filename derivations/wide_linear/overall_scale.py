@@ -24,12 +24,12 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.wide_linear.lazy_theorem import every_task
-from derivations.wide_linear.network import balance
 from derivations.wide_linear.network import beta as function
 from derivations.wide_linear.single_hidden import any_balance, minus, plus, x_rates
 from derivations.wide_linear.symbols import (
     SIZES,
     A,
+    Delta,
     W,
     alpha,
     constant,
@@ -40,6 +40,7 @@ from derivations.wide_linear.symbols import (
     sigma,
     total,
 )
+from symdyn.calculus.matrix import Declaration, Rules, random_matrix, random_rational, rule
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
@@ -47,6 +48,48 @@ from symdyn.statement import Asymptotic, Existence, Identity, Limit
 
 RATES = {eta_a: 1, eta_w: 1}
 balanced = any_balance.with_cells(Cell("β ≠ 0", any_balance.cells[0].signs))
+
+
+def _draw_balance(generator, sizes):
+    """Any weights and rates, and their balance."""
+    drawn = {x.letter: random_matrix(generator, x.letter, sizes) for x in (A, W)}
+    rates = {rate: abs(random_rational(generator)) for rate in (eta_a, eta_w)}
+    readout, input_ = (drawn[x.letter] for x in (A, W))
+    of_pairs = rates[eta_w] * readout * readout.T - rates[eta_a] * input_ * input_.T
+    return drawn | rates | {Delta.letter: of_pairs}
+
+
+BALANCE = Rules(
+    Declaration(
+        "Δ is the balance",
+        (rule(W @ W.T, (eta_w * A @ A.T - Delta) / eta_a),),
+        (A.letter, W.letter, Delta.letter),
+        _draw_balance,
+        RATES,
+    )
+)
+
+
+def learned_grams():
+    """The squares of both terms of M, as β and Δ make them."""
+    of_A, of_W, product = eta_w * A.T @ A, eta_a * W.T @ W, eta_a * eta_w
+    return (
+        MatrixIdentity(
+            of_A @ of_A,
+            product * function.T @ function + eta_w * A.T @ Delta @ A,
+            SIZES,
+            BALANCE,
+            name=r"(\eta_wA^\top A)^2",
+        ),
+        MatrixIdentity(
+            of_W @ of_W,
+            product * function @ function.T - eta_a * W.T @ Delta @ W,
+            SIZES,
+            BALANCE,
+            name=r"(\eta_aW^\top W)^2",
+        ),
+    )
+
 
 pair = sp.Matrix([[1, 1], [1, -1]])
 hadamard = sp.kronecker_product(pair, pair)
@@ -112,29 +155,16 @@ def wide_enough():
     much: with orthogonal columns of one length the kernel turns as T says and not as δ_k says. Where all of Δ
     vanishes with the scale, what is learned is the M of β_* alone.
     """
-    length = sp.sqrt(x_rates)
-    of_A, of_W = eta_w * A.T @ A, eta_a * W.T @ W
-    product = eta_a * eta_w
+    length, product = sp.sqrt(x_rates), eta_a * eta_w
     return Existence(
         r"for $h\ge\max(d,c)$, $\beta_k$ in general position: lazy for all $\delta_k\gg0$ and all $\delta_k\ll0$; "
         r"for $\Delta\to0$ with the scale of the start, and $\beta\to\beta_*$, "
         r"$M\to\sqrt{\eta_a\eta_w}((\beta_*^\top\beta_*)^{1/2}\oplus(\beta_*\beta_*^\top)^{1/2})$; with orthogonal "
-        r"columns lazy or rich as $T=\eta_w\alpha+\eta_a\omega$ is large or small, for every $\delta_k$",
+        r"columns lazy for large $T=\eta_w\alpha+\eta_a\omega$ and rich for small $T$, for every $\delta_k$",
         (
             *every_task(),
             Asymptotic((plus / 2, minus / 2), (length, length), delta, sp.S.Zero, delta, sharp=True),
-            MatrixIdentity(
-                of_A @ of_A,
-                product * function.T @ function + eta_w * A.T @ balance @ A,
-                SIZES,
-                name=r"(\eta_wA^\top A)^2",
-            ),
-            MatrixIdentity(
-                of_W @ of_W,
-                product * function @ function.T - eta_a * W.T @ balance @ W,
-                SIZES,
-                name=r"(\eta_aW^\top W)^2",
-            ),
+            *learned_grams(),
             *orthogonal_start(),
             Identity(squared_sine(), turn, on=scales, name=r"\sin^2"),
             Limit(turn, total, sp.S.Zero, sp.Rational(1, 3), on=scales),
