@@ -8,17 +8,30 @@ with G = AᵀA = ((a₁, b), (b, a₂)) and g_k = (e^{2s_kt/τ} - 1)/s_k,
 so that the condition number of M, about (tr M)²/det M, grows as e^{2(s₁ - s₂)t/τ} for s₁ > s₂: the digits are used up
 after the time τ ln(1/ε)/2(s₁ - s₂), whereas QQᵀ itself tends to the task. And e^{st/τ} overflows.
 
-Eqs. 11 and 12 have no growing exponential; K starts from 4B⁻¹S⁻¹B⁻ᵀ and ends at S̃⁻¹. What is left is B. For three
-modes of equal size and a turn of V by an angle with tan(angle/2) = x, the eigenvalues of BᵀB are 4, and 4/(1 + x²)
-twice, and the condition number of K(0) is 1 + x²: it has no bound over starts with an invertible B (braun2022, Sec. 2
-and 3).
+Eqs. 11 and 12 have no growing exponential; K starts from 4B⁻¹S⁻¹B⁻ᵀ, whose inverse is ¼BᵀSB, and ends at S̃⁻¹. What is
+left is B, and early S: the condition number of K(0) is at most κ(B)²κ(S). For a turn of V in a plane, by an angle with
+tan(angle/2) = x, the eigenvalues of BᵀB are 4 outside the plane and 4/(1 + x²) within it, and the bound is attained
+where S has one value in the plane and a larger one outside: κ(K(0)) = (1 + x²)κ(S). It has no bound over starts with an
+invertible B. When the terms with S̃ dominate, K is close to a diagonal matrix, which has the digits it is given
+(braun2022, Sec. 2 and 3).
 """
 
 from __future__ import annotations
 
 import sympy as sp
 
-from derivations.prior_knowledge.singular_form import BASIS, SHAPES, B_inv, K, S_inv, decay, one, s_inv
+from derivations.prior_knowledge.singular_form import (
+    BASIS,
+    SHAPES,
+    B,
+    B_inv,
+    K,
+    S,
+    S_inv,
+    decay,
+    one,
+    s_inv,
+)
 from derivations.prior_knowledge.symbols import a1, a2, b, c, m, s, s1, s2, t, tau, u, v
 from symdyn.calculus.matrix import substitute, zero
 from symdyn.domain import Cell, Domain
@@ -69,7 +82,9 @@ def condition_of_fukumizu_form():
     )
 
 
-turned = Domain((u,), cells=(Cell("a turn"),), words="a turn of V by an angle with tan(angle/2) = u")
+turned = Domain(
+    (u, c), cells=(Cell("a turn", {c: 1}),), words="a turn of V by an angle with tan(angle/2) = u, c = κ(S)"
+)
 far = sp.Symbol("far", real=True)
 cos, sin = (1 - u**2) / (1 + u**2), 2 * u / (1 + u**2)
 
@@ -83,34 +98,47 @@ cos, sin = (1 - u**2) / (1 + u**2), 2 * u / (1 + u**2)
     ),
 )
 def condition_of_exact_solution():
-    """The bracket of Theorem 3.1 is bounded for all times and ends at S̃⁻¹; it starts as ill-conditioned as B is.
+    """The bracket of Theorem 3.1 ends at S̃⁻¹, and starts as ill-conditioned as B and the strengths S of the start.
 
     B = I + R for square bases with U = Ũ; a turn by an angle in one plane has the singular values of B there alike,
-    √((1 + cos)² + sin²). For B far from singular eqs. 11 and 12 keep their digits for all times.
+    √((1 + cos)² + sin²). c is the strength of the start outside this plane, in units of that within, so that it is
+    κ(S) for c ≥ 1. Eqs. 11 and 12 lose digits early, as many as κ(B)²κ(S) has, unless it is far below the inverse
+    of the rounding.
     """
     at_start = substitute(substitute(K, {decay: one}), {t: sp.S.Zero})
     plane = (1 + cos) ** 2 + sin**2
     return Existence(
-        r"$K(0)=4B^{-1}S^{-1}B^{-\top}$, $K(\infty)=\tilde S^{-1}$; $\kappa(K(0))=1+u^2$ for a turn",
+        r"$K(0)=4B^{-1}S^{-1}B^{-\top}$, $K(\infty)=\tilde S^{-1}$; $\kappa(K(0))\le\kappa(B)^2\kappa(S)$, and "
+        r"$\kappa(K(0))=(1+u^2)\kappa(S)$ for a turn",
         (
             MatrixIdentity(at_start, 4 * B_inv @ S_inv @ B_inv.T, SHAPES, BASIS, name="K(0)"),
+            MatrixIdentity(B.T @ S @ B @ at_start / 4, one, SHAPES, BASIS, name=r"\frac14B^\top SBK(0)"),
             MatrixIdentity(substitute(K, {decay: zero(m, m)}), s_inv, SHAPES, BASIS, name=r"K(\infty)"),
-            Identity(4 / plane, 1 + u**2, name=r"\kappa(K(0))", on=turned),
+            Identity((4 / plane) / (4 / (4 * c)), (1 + u**2) * c, name=r"\kappa(K(0))", on=turned),
         ),
     )
 
 
-any_turn = turned.with_cells(Cell("a turn close to a half one", {far: 1}, {u: 2**27 * (1 + far)}))
-moderate = turned.with_cells(Cell("κ(B)² ≤ 2⁴⁰", {v: 1}, {u: sp.sqrt(2**40 / (1 + v))}, "u² ≤ 2⁴⁰"))
+lost = (1 + u**2) * c * sp.Rational(1, 2**52)
+"""κ(K(0)) times the rounding, for a turn by an angle with tan(angle/2) = u and κ(S) = c."""
+
+any_start = turned.with_cells(
+    Cell("a turn close to a half one", {far: 1}, {u: 2**27 * (1 + far), c: sp.S.One}, "κ(S) = 1"),
+    Cell("strengths far apart", {far: 1}, {u: sp.S.Zero, c: 2**53 * (1 + far)}, "no turn, κ(B) = 1"),
+)
+moderate = turned.with_cells(
+    Cell("κ(B)²κ(S) ≤ 2⁴⁰", {v: 1}, {c: 2**40 / ((1 + v) * (1 + u**2))}, "(1 + u²)c ≤ 2⁴⁰")
+).restrict(c >= 1, words="κ(S) = c ≥ 1")
 
 
 @printed(
     "braun2022.stability-claim",
     quote="the solution is numerically stable and precise over a wide range",
-    domain=any_turn,
-    hypothesis="B is far from singular, κ(B)²ε ≪ 1: negative exponentials do not help where B⁻¹ is large",
+    domain=any_start,
+    hypothesis="κ(B)²κ(S)ε ≪ 1, with the strengths S of the start: negative exponentials help neither where B⁻¹ is "
+    "large nor, early, where the singular values of the start are far apart",
     under=moderate,
 )
 def printed_stability():
-    """As printed, for every invertible B: the condition number 1 + u² of K(0) times the rounding 2⁻⁵² is below 1."""
-    return Inequality(1 - (1 + u**2) * sp.Rational(1, 2**52), ">")
+    """As printed, for every invertible B and S: the condition number of K(0) times the rounding 2⁻⁵² is below 1."""
+    return Inequality(1 - lost, ">")

@@ -109,3 +109,22 @@ def test_theorem_loses_its_digits_where_the_overlap_is_almost_singular():
     start = (U, values, V @ mix @ plane @ mix.T)
     errors = np.abs(theorem(0.0, start, (U, values, V)) - stacked(*start)).max()
     assert errors > 1e-8
+
+
+def test_theorem_loses_its_digits_early_where_the_strengths_of_the_start_are_far_apart():
+    """κ(B) is below 2, and κ(S) = 10¹⁴ takes the digits at t = 0, not later, and not as a strength of the task."""
+    rng = np.random.default_rng(4)
+    U, V, mix = basis(rng, 3, 3), basis(rng, 3, 3), basis(rng, 3, 3)
+    plane = np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 1]])
+    even, uneven, V_start = np.array([3.0, 2.0, 1.0]), np.array([1e7, 1.0, 1e-7]), V @ mix @ plane @ mix.T
+    assert np.linalg.cond(np.eye(3) + V_start.T @ V) < 2
+
+    def error(strengths, task):
+        exact = stacked(U, strengths, V_start)
+        return np.abs(theorem(0.0, (U, strengths, V_start), (U, task, V)) - exact).max() / np.abs(exact).max()
+
+    assert error(even, even) < 1e-14
+    assert error(even, uneven) < 1e-14
+    assert error(uneven, even) > 1e-8
+    end = theorem(30.0, (U, uneven, V_start), (U, even, V))
+    np.testing.assert_allclose(end, stacked(U, even, V), atol=1e-10)
