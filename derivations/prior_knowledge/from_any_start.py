@@ -18,7 +18,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.flow_of_q import n
-from derivations.prior_knowledge.symbols import h, i, m, o, tau
+from derivations.prior_knowledge.symbols import h, i, m, o, tau, u
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
@@ -76,7 +76,8 @@ growth = {grow: F @ grow / tau}
 def solution_from_any_start():
     """The solution of the Riccati equation from every start and for all shapes, also with a bottleneck.
 
-    M is never singular, as vᵀMv starts from ‖v‖² and grows.
+    M is never singular, as vᵀMv starts from ‖v‖² and grows. Theorem 3.1 covers less: N_h ≥ min(N_i, N_o), so that
+    W₂W₁ can have the full rank it needs, and a non-singular B.
     """
     v = vector("v", h)
     moving = {Y: F @ Y / tau, M: Y.T @ Y / tau}
@@ -91,30 +92,33 @@ def solution_from_any_start():
     )
 
 
-extra, hidden, small = sp.symbols("k N_h N_m", real=True)
-enough = Domain(
-    (hidden, small, extra),
-    cells=(
-        Cell("N_h = N_m", {small: 1}, {hidden: small}),
-        Cell("N_h > N_m", {small: 1, extra: 1}, {hidden: small + extra}),
-    ),
-    words="N_m = min(N_i, N_o) ≤ N_h",
+cos, sin = (1 - u**2) / (1 + u**2), 2 * u / (1 + u**2)
+side = sp.Symbol("side", real=True)
+agreeing = Domain(
+    (u, side),
+    cells=(Cell("det W₂W₁(0) and det Σ^yx of one sign", {}, {side: sp.S.One}, "R is a rotation"),),
+    words="N_i = N_o = 2 ≤ N_h, start and task of full rank, R by the tangent u of half an angle",
 )
 
 
 @printed(
     "braun2022.over-under-complete",
     quote="covers over- and under-complete two-layer linear networks",
-    domain=enough.with_cells(
-        *enough.cells, Cell("N_h < N_m", {hidden: 1, extra: 1}, {small: hidden + extra})
+    domain=agreeing.with_cells(
+        *agreeing.cells,
+        Cell("det W₂W₁(0) and det Σ^yx of opposite signs", {}, {side: -sp.S.One}, "R is a reflection"),
     ),
-    hypothesis="N_h ≥ min(N_i, N_o): Theorem 3.1 covers fewer hidden neurons than inputs or than outputs, not than "
-    "both, as W₂W₁ then has not the full rank that Assumption 2.4 asks for",
-    under=enough,
+    hypothesis="B is non-singular, as Assumption 3.1 adds: for N_i = N_o it is singular for half of all zero-balanced "
+    "starts of full rank, whatever N_h is. The full rank of Assumption 2.4 leaves N_h < min(N_i, N_o) out",
+    under=agreeing,
 )
 def printed_over_under_complete():
-    """As printed, of Theorem 3.1: W₂W₁, whose rank is N_h at most, can have the rank N_m = min(N_i, N_o)."""
-    return Inequality(hidden - small, ">=")
+    """As printed, of Theorem 3.1, for every N_h: B = UᵀŨ(I + R) is invertible for zero-balanced starts of full rank.
+
+    R = ŨᵀUVᵀṼ, orthogonal with the columns (cos, sin) and (∓sin, ±cos), has the determinant ±1.
+    """
+    turn = sp.Matrix([[cos, -side * sin], [sin, side * cos]])
+    return Inequality((sp.eye(2) + turn).det(), "!=")
 
 
 def of_fukumizu():
