@@ -131,22 +131,33 @@ def output_similarity():
 
 
 w1, w2, x, y = sp.symbols("w1 w2 x y", real=True)
+balanced_signs = (("w₁ = w₂", 1), ("w₁ = -w₂", -1))
 at_all_times = Domain(
-    (w1, w2, x, y), cells=(Cell("w₂ ≠ 0", {w2: 1}),), words="one input, hidden neuron, output and datum"
+    (w1, w2, x, y),
+    cells=(
+        Cell("y is twice the output", {}, {w1: sp.S.One, w2: sp.S.One, x: sp.S.One, y: sp.Integer(2)}),
+        *(Cell(name, {w2: 1}, {w1: sign * w2}, "zero balance") for name, sign in balanced_signs),
+    ),
+    words="zero-balanced weights, one input, hidden neuron, output and datum",
 )
-learned = at_all_times.with_cells(Cell("learned", {w2: 1}, {y: w2 * w1 * x}, "the network makes the targets"))
+learned = at_all_times.with_cells(
+    *(
+        Cell(f"{name}, learned", {w2: 1}, {w1: sign * w2, y: sign * w2**2 * x}, "y = w₂w₁x")
+        for name, sign in balanced_signs
+    )
+)
 
 
 @printed(
     "braun2022.rsm-output",
     quote="presented as a kernel matrix of hidden representations",
     domain=at_all_times,
-    hypothesis="the task is learned, Y = W₂W₁X, and the hidden activity has no part that W₂ does not see, as for "
-    "zero-balanced weights; at other times it is the similarity of W₂⁺Y, which no neuron has",
+    hypothesis="the task is learned, Y = W₂W₁X; at other times it is the similarity of W₂⁺Y, which no neuron has. "
+    "(Zero balance, Assumption 2.3, is needed too: hidden activity that W₂ does not see would be missing.)",
     under=learned,
 )
 def printed_output_similarity():
-    """As printed, of a single neuron: y²/w₂² is the similarity (w₁x)² of the hidden activity."""
+    """As printed, of a single zero-balanced neuron: y²/w₂² is the similarity (w₁x)² of the hidden activity."""
     return Identity(y**2 / w2**2, (w1 * x) ** 2)
 
 
