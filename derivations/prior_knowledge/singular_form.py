@@ -346,7 +346,10 @@ def _unit_vectors(rng, dimension):
 one_output = Domain(
     (s, t, tau),
     (start, task),
-    (Cell("s, t, τ > 0", {s: 1, t: 1, tau: 1}),),
+    (
+        Cell("t = τ, s = 1", {}, {s: sp.S.One, t: sp.S.One, tau: sp.S.One}, "while the task is learned"),
+        Cell("s, t, τ > 0", {s: 1, t: 1, tau: 1}),
+    ),
     sampler=_unit_vectors,
     words="N_o = 1, v and ṽ unit vectors, not opposite, u = ũ = 1",
 )
