@@ -103,14 +103,28 @@ def modes_of_small_starts():
     )
 
 
+strong = Cell(
+    "s₁ > s₂, a₁ = a₂, b = 0.9 a₁",
+    {a1: 1, tau: 1, c: 1, s2: 1, v: 1},
+    {a2: a1, b: 9 * a1 / 10, u: 19 * a1**2 / 100, s1: s2 + v},
+    "v = s₁ - s₂, a pivot of 0.19 a₁",
+)
+
+
 @printed(
     "braun2022.decoupled-approximation-small-init",
     quote=r"approximately described by the singular-value dynamics that assume decoupling from the start",
-    domain=distinct,
+    domain=distinct.with_cells(strong, *distinct.cells),
     severity="scope",
 )
 def printed_decoupled_approximation():
-    """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂."""
+    """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂.
+
+    An erratum, as no size is small enough: (a₂ - b²/a₁)/a₂ does not depend on it. Where b² ≪ a₁a₂ the approximation is
+    good; random weights of N_h neurons have b² of the order a₁a₂/N_h. Otherwise the mode is learned later by
+    (τ/2s₂) ln(a₂/(a₂ - b²/a₁)), which is little only beside the time log(1/ε) it waits. The pivots of more modes are
+    in logistic_from_pivots.
+    """
     return Limit(while_learned(within_second(), 2), t, sp.oo, logistic(s2, a2))
 
 
