@@ -139,7 +139,8 @@ class Zero:
         left = sum(1 for num, _ in normal if num)
         if left:
             raise Undecided(f"{left} of {len(normal)} normal forms of the {self.label} are not zero")
-        return Finding("PROVED", "proved", f"{self.label}: {len(normal)} normal form(s) vanish")
+        found = f"{len(normal)} normal form(s) vanish" if normal else "no term is left after collecting vectors"
+        return Finding("PROVED", "proved", f"{self.label}: {found}")
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
         """Residual below 1e-40 relative to its terms at 50 digits on points of the cell."""
