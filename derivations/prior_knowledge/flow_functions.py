@@ -74,8 +74,8 @@ def qqt(
         TypeError: complex or non-numeric data.
 
     Accurate to rounding in units of |Q|^2, times the condition of the problem, for any t: late times lose as many
-    digits as `separatrix_distance` is smaller than the weights. Rational numbers lose none. Weights that are balanced to
-    rounding leave |Z|^2 eps of the balance, which counts beside the singular values and beside 1/t: it costs large
+    digits as `separatrix_distance` is smaller than the weights. Rational numbers lose none. Weights that are balanced
+    to rounding leave |Z|^2 eps of the balance, which counts beside the singular values and beside 1/t: it costs large
     weights digits. Gradients are those along balanced starts.
 
     Source: braun2022, eq. (5), Theorem 3.1 and Sec. 6.
