@@ -112,7 +112,7 @@ def condition_of_exact_solution():
         r"$\kappa(K(0))=(1+u^2)\kappa(S)$ for a turn",
         (
             MatrixIdentity(at_start, 4 * B_inv @ S_inv @ B_inv.T, SHAPES, BASIS, name="K(0)"),
-            MatrixIdentity(B.T @ S @ B @ at_start / 4, one, SHAPES, BASIS, name=r"\frac14B^\top SBK(0)"),
+            MatrixIdentity(B.T @ S @ B @ at_start / 4, one, SHAPES, BASIS, name=r"\frac14B^\top S\,B\,K(0)"),
             MatrixIdentity(substitute(K, {decay: zero(m, m)}), s_inv, SHAPES, BASIS, name=r"K(\infty)"),
             Identity((4 / plane) / (4 / (4 * c)), (1 + u**2) * c, name=r"\kappa(K(0))", on=turned),
         ),
