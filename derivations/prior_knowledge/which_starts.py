@@ -8,7 +8,8 @@ and output, zero-balanced weights are w₂ = ±w₁, and a = w₂w₁ obeys τȧ
 It tends to s from one half of all starts, and to zero from the other. No start suits all tasks, as Σ^yx = -W₂W₁(0) has
 B = 0. Along one mode the gap to the task falls at the rate 2a/τ: for a₀ > s faster than e^{-2st/τ}, first by far, as
 s/(e^{2st/τ} - 1) for a₀ → ∞, which is τ/2t for short times and no exponential; for a₀ → 0 half of the mode is learned
-after (τ/2s) ln((s - a₀)/a₀), which grows without bound (braun2022, Sec. 4).
+after (τ/2s) ln((s - a₀)/a₀), which grows without bound. With several modes a large start can wait as long as a small
+one: where B is almost singular (module turned_starts; braun2022, Sec. 4).
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def task_agnostic_starts():
     """A large zero-balanced start finds the rich solution of the tasks for which its B is invertible, not of all tasks.
 
     For every start there are others: Σ^yx = -W₂W₁(0) has B = 0; and for N_i = N_o all tasks with another sign of the
-    determinant. For N_i ≠ N_o they are exceptions.
+    determinant. For N_i ≠ N_o they are exceptions. Rapidly it learns those with a B far from singular, as
+    wait_of_turned_starts says.
     """
     return Existence(
         r"for all tasks with an invertible B; never for $\tilde\Sigma^{yx}=-W_2W_1(0)$, where $B=0$",
@@ -115,8 +117,9 @@ tasks = Domain((s, a1, t, tau), cells=(*towards.cells, *other_task.cells), words
     "braun2022.task-agnostic-initialisations",
     quote="applies to any task with well-defined input-output correlation",
     domain=tasks,
-    hypothesis="B is invertible for the task: the start has to have the sign of the determinant that the task has for "
-    "N_i = N_o, and is on the separatrix of the reversed task, at least, for all dimensions",
+    hypothesis="B is invertible for the task, and far from singular for rapid learning: the start has to have the sign "
+    "of the determinant that the task has for N_i = N_o, and is on the separatrix of the reversed task, at least, for "
+    "all dimensions; near to it the wait has no bound, whatever the size of the start",
     under=towards,
 )
 def printed_task_agnostic_starts():
@@ -153,7 +156,7 @@ def gap(side):
 
 @result(ledger=("braun2022.large-zero-balanced-exponential",), uses=("prior_knowledge.rich_solutions",))
 def speed_of_large_starts():
-    """A mode that starts beyond the task learns at least as fast as e^{-2st/τ}; a small one waits for long, then rises.
+    """One mode beyond the task learns at least as fast as e^{-2st/τ}; a small one waits for long, then rises.
 
     The rate of the gap is 2a/τ, from 2a₀/τ down to 2s/τ for large starts: so the curve is steeper than the exponential
     that it ends in, and in the limit of large a₀ the gap is s/(e^{2st/τ} - 1). A mode with a₀ < 0 is not learned.
@@ -183,6 +186,7 @@ def speed_of_large_starts():
 def printed_speed_of_large_starts():
     """As printed, a large start has an exponential learning curve: the rate of its gap is 2s/τ at all times.
 
-    Fast it is, unless modes are reversed, but exponential only after the time τ/2s, as every other start in the end.
+    Fast it is, unless modes are reversed or nearly so (wait_of_turned_starts), but exponential only after the time
+    τ/2s, as every other start in the end.
     """
     return Limit(2 * mode(1) / tau, a1, sp.oo, 2 * s / tau)

@@ -128,3 +128,22 @@ def test_theorem_loses_its_digits_early_where_the_strengths_of_the_start_are_far
     assert error(uneven, even) > 1e-8
     end = theorem(30.0, (U, uneven, V_start), (U, even, V))
     np.testing.assert_allclose(end, stacked(U, even, V), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [10.0, 1e6])
+def test_a_start_turned_away_from_the_task_learns_late_however_large_it_is(size):
+    """W₂W₁(0) = ε R(θ) and Σ = 1.3 I: the loss is above s² until (1/2s) ln tan(θ/2), half is learned at twice this."""
+    identity, s, wait = np.eye(2), 1.3, 2.5
+    angle = 2 * np.arctan(np.exp(2 * s * wait))
+    R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    start, task = (R, np.full(2, size), identity), (identity, np.full(2, s), identity)
+
+    def function(t):
+        return theorem(t, start, task)[2:, :2]
+
+    for early in (0.5, 1.0, 1.5, 2.0, 2.49):
+        assert np.sum((function(early) - s * identity) ** 2) / 2 > s**2
+    assert function(wait)[0, 0] == pytest.approx(0, abs=1e-8)
+    assert s / 2 - s / size < function(2 * wait)[0, 0] < s / 2 + 1e-8
+    half = np.tan(np.arctan2(function(1.0)[1, 0], function(1.0)[0, 0]) / 2)
+    assert half == pytest.approx(np.exp(-2 * s) * np.tan(angle / 2), rel=1e-6)
