@@ -139,7 +139,9 @@ class Zero:
         left = sum(1 for num, _ in normal if num)
         if left:
             raise Undecided(f"{left} of {len(normal)} normal forms of the {self.label} are not zero")
-        found = f"{len(normal)} normal form(s) vanish" if normal else "no term is left after collecting vectors"
+        found = (
+            f"{len(normal)} normal form(s) vanish" if normal else "no term is left after collecting vectors"
+        )
         return Finding("PROVED", "proved", f"{self.label}: {found}")
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
