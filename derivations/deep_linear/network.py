@@ -34,6 +34,8 @@ a = vector("a", h)
 def model():
     """The deep linear network is linear in its input, with the predictor β = W_1ᵀ⋯W_Lᵀa.
 
+    The printed product over l = 1, …, L of the W_l is read from right to left, W_L⋯W_1, and that of the W_lᵀ from left
+    to right.
     One layer moves from the forward to the backward side, whatever stands on either: applied L times, f(x) = βᵀx. With
     two layers written out the order of the products shows.
     """

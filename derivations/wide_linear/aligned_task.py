@@ -6,8 +6,9 @@ On whitened data G = β - β_*. Let a neuron direction y have Aᵀy = p v and W�
     ṗ = -η_a q (pq - s),    q̇ = -η_w p (pq - s),    λ̇ = -κ (λ - s)    with λ = pq, κ² = δ² + 4 η_a η_w λ²,
 
 a single neuron with one input and one output, for each of them alone. For δ ≠ 0 the speed κ is at least |δ|, so that
-every λ reaches s. For δ = 0 it vanishes at λ = 0, the saddle, where only starts with λ s ≤ 0 end
-(kunin2024, App. B.1.7).
+every λ reaches s. For δ = 0 it vanishes at λ = 0, the saddle, where the starts with λ s ≤ 0 end, and for h <
+min(d, c) there are no neurons for some s: Theorem 11, from which the paper argues, excludes both (kunin2024, App.
+B.1.7).
 """
 
 from __future__ import annotations
@@ -61,14 +62,15 @@ speeds = Domain(
     uses=("wide_linear.singular_value_dynamics",),
 )
 def aligned_learning():
-    """Aligned with a whitened task the singular vectors stay, and each singular value reaches that of the task.
+    """Aligned with a whitened task the singular vectors stay, and for h ≥ min(d, c), δ ≠ 0 all of the task is learned.
 
-    The gap (λ - s)² falls at the rate 2κ, and κ > 0 unless δ = λ = 0.
+    The gap (λ - s)² falls at the rate 2κ, and κ ≥ |δ|. For δ = 0, κ > 0 unless λ = 0, which λ s > 0 at first avoids.
     """
     lam = p * q
     kappa = eta_w * p**2 + eta_a * q**2
     return Existence(
-        "the singular vectors stay fixed, the singular values decouple, and the solution does not depend on δ",
+        r"the singular vectors stay fixed, the singular values decouple, and for $h\ge\min(d,c)$ the solution is "
+        r"$\beta_*$ for every $\delta\ne0$, and for $\delta=0$ where $\lambda_is_i>0$ at first",
         (
             MatrixIdentity(
                 derivative(A, whitened).T @ y,

@@ -72,7 +72,7 @@ def printed_entropy():
     uses=("wide_linear.singular_value_dynamics", "wide_linear.entropy"),
 )
 def mirror_flow():
-    """For h ≥ min(d, c) and δ ≠ 0 the singular values follow a mirror flow with the hyperbolic entropy.
+    """For h ≥ min(d, c) and δ ≠ 0 the signed, analytic singular values follow a mirror flow, of hyperbolic entropy.
 
     The Hessian of the sum of the potentials is diagonal, with the inverse of the speeds κ_i, none of which is zero.
     """

@@ -117,7 +117,10 @@ MOVING = Rules(
 
 @result(ledger=("kunin2024.sv-derivative",))
 def singular_value_derivative():
-    """A singular value changes by what the velocity does between its singular vectors, which turn without effect."""
+    """A signed, analytic singular value changes by what the velocity does between its singular vectors.
+
+    These turn without effect. Sorted absolute values have no derivative where two cross or one vanishes.
+    """
     return Existence(
         r"$\dot\sigma=u^\top\dot\beta v$, together $\dot\lambda=\mathrm{diag}(U^\top\dot\beta V)$",
         (
@@ -184,10 +187,10 @@ kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
     arguments=("sigma", "delta", "eta_a", "eta_w"),
 )
 def singular_value_dynamics():
-    """Each singular value of an isotropic network follows its own gradient, at the speed κ of a single neuron.
+    """Each singular value, signed and analytic, follows its own gradient, at the speed κ of a single neuron.
 
-    There are h directions y, of which min(d, h, c) have a left and a right singular vector of β. A pair u, v beyond
-    them, with i > h, has Wu = 0 and Av = 0, and its singular value stays zero.
+    The network is isotropic. There are h directions y, of which min(d, h, c) have a left and a right singular vector of
+    β. A pair u, v beyond them, with i > h, has Wu = 0 and Av = 0, and its singular value stays zero.
     """
     beyond = Rules(
         Declaration(
