@@ -67,12 +67,11 @@ FINDINGS: dict[str, tuple[str, set[str]]] = {
         },
     ),
     "kunin2024.fig1b-phase-portrait": (
-        "laptop",
+        "contrasts",
         {
             "downstream-lazy-at-small-scale",
             "kernel-grows-with-delta",
             "test-error-falls-with-delta",
-            "test-error-upstream-below-downstream",
             "best-is-upstream",
         },
     ),
