@@ -176,12 +176,12 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
         seconds += found.stated.seconds + (found.under.seconds if found.under else 0.0)
         statuses.append(found.status)
         grades.append(found.under.grade if found.under else found.stated.grade)
-        extra |= _of_printed_form(key, found, results, failures)
+        extra = _joined(extra, _of_printed_form(key, found, results, failures))
     if study:
         status, grade, more = _of_study(e.id, failures)
         statuses.append(status)
         grades.append(grade)
-        extra |= more
+        extra = _joined(extra, more)
         results = [*results, e.id]
     status = max(statuses, key=STATUSES.index, default="open")
     if status == "erratum" and not results:
@@ -190,6 +190,15 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
     return AuditEntry(
         e.id, e.topic, status, grade, tuple(results), seconds, failures=tuple(failures), **extra
     )
+
+
+def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """The remarks of both, where an entry has several printed forms, or a printed form and a study."""
+    texts = {
+        name: "; ".join(dict.fromkeys(x for x in (first.get(name), second.get(name)) if x))
+        for name in (first | second).keys() - {"stale", "severity"}
+    }
+    return first | second | texts
 
 
 def _survivors(verdict: Verdict) -> str:

@@ -148,3 +148,13 @@ def test_open_is_never_worse_than_reported():
         "results": [],
         "seconds": 0.0,
     }
+
+
+def test_an_entry_with_two_printed_forms_keeps_the_remarks_of_both():
+    first = {"counterexample": "x = 1", "hypothesis": "x > 1"}
+    second = {"counterexample": "y = 2", "hypothesis": "x > 1", "stale": True}
+    assert auditing._joined(first, second) == {
+        "counterexample": "x = 1; y = 2",
+        "hypothesis": "x > 1",
+        "stale": True,
+    }
