@@ -75,7 +75,7 @@ FINDINGS: dict[str, tuple[str, set[str]]] = {
             "best-is-upstream",
         },
     ),
-    "kunin2024.fig1-supporting": ("laptop", set()),
+    "kunin2024.fig1-supporting": ("contrasts", set()),
 }
 KEYS = (*CONFIRMED, *FINDINGS)
 
