@@ -14,7 +14,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import a1, h, i, m, o, s1, s2, t, tau
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, rule
+from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, rule, substitute
 from symdyn.calculus.matrix.words import number_of
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -88,6 +88,7 @@ def connections():
                 Rules(spectral),
                 name="H",
             ),
+            MatrixIdentity(substitute(closed_inverse, {E: one}), H0, SHAPES, name="H(0)"),
         ),
     )
 

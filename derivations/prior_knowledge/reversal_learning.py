@@ -35,7 +35,7 @@ from derivations.prior_knowledge.symbols import (
     w2,
 )
 from derivations.prior_knowledge.task_sequences import SIGNS, growth, one_mode, plus_t, size, starts
-from symdyn.calculus.matrix import Rules, matrix, rule, zero
+from symdyn.calculus.matrix import Rules, matrix, rule, substitute, zero
 from symdyn.calculus.matrix.rules import Declaration
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -83,6 +83,8 @@ def reversed_connections():
                 Rules(spectral),
             ),
             MatrixDynamics(bracket, 2 * E @ E / tau, {E: -S @ E / tau}, SHAPES, Rules(spectral), name="M"),
+            MatrixIdentity(substitute(bracket, {E: one}), H0, SHAPES, name="M(0)"),
+            MatrixIdentity(substitute(closed, {E: one, M: H0}), H0.inverse(), SHAPES, name="A^\\top A(0)"),
         ),
     )
 

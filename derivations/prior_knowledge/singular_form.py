@@ -226,7 +226,12 @@ DECAYING = Rules(
         _decaying,
     )
 )
-"""With A for 4B⁻¹(S⁻¹ + (t/τ)(…))B⁻ᵀ, which moves by τȦ = 4X, X for B⁻¹(…)B⁻ᵀ, and D for CᵀB⁻ᵀ."""
+abbreviated = {
+    growing: 4 * B_inv @ (S_inv + t / tau * beyond) @ B_inv.T,
+    apart: B_inv @ beyond @ B_inv.T,
+    ratio: C.T @ B_inv.T,
+}
+"""A for 4B⁻¹(S⁻¹ + (t/τ)(…))B⁻ᵀ, which moves by τȦ = 4X, X for B⁻¹(…)B⁻ᵀ, and D for CᵀB⁻ᵀ."""
 
 
 @result(
@@ -244,23 +249,24 @@ def exact_solution():
     first are Gram matrices with weights (1 - e^{-2st})/s or t, so that K is positive definite.
     In the equation of K, A stands for 4B⁻¹(S⁻¹ + (t/τ)(…))B⁻ᵀ, X for B⁻¹(…)B⁻ᵀ and D for CᵀB⁻ᵀ.
     """
-    gram = 2 * one + 2 * turned.T @ turned + 4 * left @ beyond @ right
+    turned_short = decay.T @ ratio @ decay
+    gram = 2 * one + 2 * turned_short.T @ turned_short + 4 * decay.T @ apart @ decay
     short = decay.T @ growing @ decay + (one - squared) @ s_inv
     short = short - decay.T @ ratio.T @ (squared - one) @ s_inv @ ratio @ decay
-    turned_short = decay.T @ ratio @ decay
-    velocity = (
-        2 * one
-        + 2 * turned_short.T @ turned_short
-        + 4 * decay.T @ apart @ decay
-        - s_task @ short
-        - short @ s_task
+    velocity = gram - s_task @ short - short @ s_task
+    bracket_in_full, gram_in_full, growing_in_full, apart_in_full = (
+        substitute(x, abbreviated) for x in (short, gram, growing, apart)
     )
     lemma, _, at_start = riccati_facts()
     return Existence(
         r"eqs. 11 and 12: $QQ^\top=ZK^{-1}Z^\top$",
         (
             lemma,
-            MatrixIdentity(Z_in.T @ Z_in + Z_out.T @ Z_out, gram, ONE_MODE, BASIS, name=r"Z^\top Z"),
+            MatrixIdentity(Z_in.T @ Z_in + Z_out.T @ Z_out, gram_in_full, ONE_MODE, BASIS, name=r"Z^\top Z"),
+            MatrixIdentity(K, bracket_in_full, ONE_MODE, BASIS),
+            MatrixDynamics(
+                growing_in_full, 4 * apart_in_full / tau, {t: sp.S.One}, ONE_MODE, BASIS, name="A"
+            ),
             MatrixDynamics(
                 short, velocity / tau, {**moving, growing: 4 * apart / tau}, MODES, DECAYING, name="K"
             ),

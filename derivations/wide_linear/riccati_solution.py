@@ -20,7 +20,7 @@ import sympy as sp
 
 from derivations.wide_linear.shared_width import C_velocity, nu_velocity
 from derivations.wide_linear.symbols import J1, J2, J3, S, c, delta, eta_a, eta_w, nu, rho, t
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, random_matrix, rule
+from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, random_matrix, rule, substitute, zero
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
@@ -54,14 +54,21 @@ def inverse(of):
 
 
 def functions_of_root():
-    """K = cosh Rt and H = R⁻¹ sinh Rt move by K̇ = PH = HP and Ḣ = K; u and v made of them solve ü = Pu and v̈ = vP."""
-    right, left = K + H @ N0, K + N0 @ H
+    """K = cosh Rt and H = R⁻¹ sinh Rt move by K̇ = PH = HP and Ḣ = K; u and v made of them solve ü = Pu and v̈ = vP.
+
+    They start from K = I and H = 0, so that u = v = I and u̇ = v̇ = N₀ at first.
+    """
+    right, left = solutions = K + H @ N0, K + N0 @ H
+    right_speed, left_speed = speeds = P @ H + K @ N0, H @ P + N0 @ K
+    at_first = {K: one, H: zero(c, c)}
     first, second = {K: P @ H, H: K}, {K: H @ P, H: K}
     return (
-        MatrixDynamics(right, P @ H + K @ N0, first, SHAPES, name="u"),
-        MatrixDynamics(P @ H + K @ N0, P @ right, first, SHAPES, name=r"\dot u"),
-        MatrixDynamics(left, H @ P + N0 @ K, second, SHAPES, name="v"),
-        MatrixDynamics(H @ P + N0 @ K, left @ P, second, SHAPES, name=r"\dot v"),
+        MatrixDynamics(right, right_speed, first, SHAPES, name="u"),
+        MatrixDynamics(right_speed, P @ right, first, SHAPES, name=r"\dot u"),
+        MatrixDynamics(left, left_speed, second, SHAPES, name="v"),
+        MatrixDynamics(left_speed, left @ P, second, SHAPES, name=r"\dot v"),
+        *(MatrixIdentity(substitute(x, at_first), one, SHAPES) for x in solutions),
+        *(MatrixIdentity(substitute(x, at_first), N0, SHAPES, name="N_0") for x in speeds),
     )
 
 
@@ -106,6 +113,7 @@ def bernoulli_linearised():
                 of_v,
                 name="C^{-1}",
             ),
+            MatrixIdentity(substitute(closed, {vi: one, growth: sp.S.One}), Z, SHAPES, name="C_0^{-1}"),
         ),
     )
 
@@ -141,6 +149,19 @@ def riccati_integrals():
     )
 
 
+I1, I2, I3 = (matrix(f"J{k}", c, c, f"J_{k}") for k in (1, 2, 3))
+inverse_C0 = matrix("Ci0", c, c, "C_0^{-1}", symmetric=True)
+
+
+def _of_one_root(generator, sizes):
+    """Diagonal matrices in place of two functions of one root."""
+    draw = random_matrix(generator, matrix("X", c, 2).letter, sizes)
+    return {K.letter: sp.diag(*draw[:, 0]), H.letter: sp.diag(*draw[:, 1])}
+
+
+COMMUTING = Rules(Declaration("K and H commute", (rule(H @ K, K @ H),), (K.letter, H.letter), _of_one_root))
+
+
 @result(
     ledger=("kunin2024.ch-solvability",),
     uses=(
@@ -152,13 +173,35 @@ def riccati_integrals():
     ),
 )
 def closed_form():
-    """The system of ν and C is solved in closed form for every start, also where ν does not commute with S."""
+    """The system of ν and C is solved in closed form for every start, also where ν does not commute with S.
+
+    Both solve their equations and start from ν₀ and C₀; Z does from C₀⁻¹. The integrals J start from zero and move by
+    what riccati_integrals has on the eigenvalues of R; K and H, functions of R, commute.
+    """
+    ui, of_u = inverse(u)
+    vi, of_v = inverse(v)
+    squared_rate = delta**2 / 4 * one + eta_a * eta_w * S
+    by_u = {u: u_dot, u_dot: squared_rate @ u, ui: -ui @ u_dot @ ui}
+    by_v = {v: v_dot, growth: delta * growth, Z: 2 * eta_w * growth * v @ v.T}
+    ratio, gram = (u_dot @ ui - delta / 2 * one) / eta_a, growth * v.T @ Z.inverse() @ v
+    ratio_by_v = (vi @ v_dot - delta / 2 * one) / eta_a
+    start = {u: one, ui: one, u_dot: eta_a * nu + delta / 2 * one}
     kept = (K + N0 @ H) @ (K + N0 @ H).T
-    parts = K @ K + N0 @ H @ K + K @ H @ N0.T + N0 @ H @ H @ N0.T
+    integral = inverse_C0 + 2 * eta_w * (I1 + N0 @ I2.T + I2 @ N0.T + N0 @ I3 @ N0.T)
+    integrands = {I1: growth * K @ K, I2: growth * K @ H, I3: growth * H @ H}
     return Existence(
         r"$\nu=(\dot uu^{-1}-\frac\delta2I)/\eta_a$ and $C=e^{\delta t}v^\top Z^{-1}v$ with "
         r"$Z=C_0^{-1}+2\eta_w(J_1+N_0J_2+J_2N_0^\top+N_0J_3N_0^\top)$",
-        (MatrixIdentity(kept, parts, SHAPES, name=r"vv^\top"),),
+        (
+            MatrixDynamics(ratio, nu_velocity(ratio, S), by_u, SHAPES, of_u, name=r"\nu"),
+            MatrixIdentity(substitute(ratio, start), nu, SHAPES, name=r"\nu_0"),
+            MatrixDynamics(gram, C_velocity(ratio_by_v, gram), by_v, SHAPES, of_v, name="C"),
+            MatrixIdentity(substitute(gram, {v: one, growth: sp.S.One}), Z.inverse(), SHAPES, name="C_0"),
+            MatrixDynamics(integral, 2 * eta_w * growth * kept, integrands, SHAPES, COMMUTING, name="Z"),
+            MatrixIdentity(
+                substitute(integral, dict.fromkeys(integrands, zero(c, c))), inverse_C0, SHAPES, name="Z(0)"
+            ),
+        ),
     )
 
 
