@@ -157,7 +157,7 @@ def peak_facts(time):
     arguments=("a1", "a2", "b", "s", "tau"),
     requires=(
         ("positive", s > 0, "s"),
-        ("positive", tau > 0, "tau"),
+        ("positive", a1 > 0, "a1"),
         ("below √(a1 a2) in absolute value", determinant > 0, "b"),
         ("above a1 + a2: there is no peak otherwise", s > total, "s"),
     ),

@@ -21,7 +21,7 @@ sigma_xx = words.matrix("sigma_xx", i, i, r"\tilde\Sigma^{xx}", "correlation of 
 X = words.matrix("X", i, P, "X", "inputs, one datum a column")
 Y = words.matrix("Y", o, P, "Y", "targets, one datum a column")
 
-tau = words.scalar("tau", r"\tau", "time constant, one over the learning rate", default=1)
+tau = words.scalar("tau", r"\tau", "time constant, one over the learning rate", default=1, positive=True)
 t = words.scalar("t", "t", "time, in steps of gradient descent")
 
 SIZES = ({i: 2, h: 3, o: 2, P: 3}, {i: 3, h: 1, o: 2, P: 2}, {i: 1, h: 2, o: 3, P: 4})

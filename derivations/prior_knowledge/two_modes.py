@@ -100,8 +100,18 @@ def two_by_two():
     )
 
 
-POSITIVE_TASK = (("positive", s1 > 0, "s1"), ("positive", s2 > 0, "s2"), ("positive", tau > 0, "tau"))
+POSITIVE_TASK = (("positive", s1 > 0, "s1"), ("positive", s2 > 0, "s2"))
 LATER = ("not negative", t >= 0, "t")
+CONNECTIONS = (("not negative", a1 >= 0, "a1"), ("not negative", a2 >= 0, "a2"))
+
+
+def until(*denominators):
+    """The condition that no denominator has underflowed to 0: from a singular start they all decay."""
+    return (
+        "early enough that the decay of a singular start does not underflow",
+        sp.And(*(x > 0 for x in denominators)),
+        "t",
+    )
 
 
 @result(
@@ -112,9 +122,9 @@ LATER = ("not negative", t >= 0, "t")
     requires=(
         *POSITIVE_TASK,
         LATER,
-        ("not negative", a1 >= 0, "a1"),
-        ("not negative", a2 >= 0, "a2"),
+        *CONNECTIONS,
         ("at most √(a1 a2) in absolute value", determinant >= 0, "b"),
+        until(denominator(*decay)),
     ),
 )
 def explicit_solution():
@@ -122,13 +132,22 @@ def explicit_solution():
     return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t)
 
 
+def decays(k):
+    """The denominator of the logistic curve of mode k, s_k e_k² at a_k = 0."""
+    s_k, a_k = ((s1, a1), (s2, a2))[k]
+    return decay[k] * (s_k - a_k) + a_k
+
+
 @result(
-    ledger=("braun2022.decoupled-limit",), domain=semidefinite, uses=("prior_knowledge.explicit_solution",)
+    ledger=("braun2022.decoupled-limit",),
+    domain=semidefinite,
+    uses=("prior_knowledge.explicit_solution",),
+    requires=(*POSITIVE_TASK, LATER, *CONNECTIONS, until(decays(0), decays(1))),
 )
 def decoupled_modes():
     """Without coupling each mode follows the logistic curve of its own."""
-    alone = s1 * a1 / (decay[0] * (s1 - a1) + a1)
-    other = s2 * a2 / (decay[1] * (s2 - a2) + a2)
+    alone = s1 * a1 / decays(0)
+    other = s2 * a2 / decays(1)
     cell = Cell("b = 0", {**POSITIVE, t: 1}, {b: sp.S.Zero}, "no coupling")
     uncoupled = Domain((a1, a2, b, s1, s2, tau, t), cells=(cell,), words="b(0) = 0")
     return Identity((closed[g1], closed[g2], closed[g12]), (alone, other, sp.S.Zero), on=uncoupled)
