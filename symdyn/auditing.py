@@ -209,6 +209,7 @@ def _of_printed_form(
     key: str, found: PrintedVerdict, results: list[str], failures: list[str]
 ) -> dict[str, str]:
     from symdyn.render.latex import statement_latex
+    from symdyn.render.points import occurring
 
     form = _printed(key)
     if found.status == "open":
@@ -223,7 +224,7 @@ def _of_printed_form(
         failures.append(
             f"{key}: refuted ({found.witness}), but neither a severity nor a hypothesis is declared"
         )
-    extra = {"counterexample": str(found.witness)}
+    extra = {"counterexample": str(occurring(form.statement, found.witness)) if found.witness else ""}
     if found.status == "conditional":
         return extra | {"hypothesis": form.hypothesis}
     corrected = "; ".join(load(r).latex() for r in results if form.ledger_id in load(r).ledger)

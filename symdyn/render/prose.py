@@ -221,12 +221,20 @@ _GREEK = (
     "Phi",
     "Psi",
 )
+_TYPESET = re.compile(r"(\$[^$]*\$)")
 _POWER_OF_TEN = re.compile(r"(\d\.?)e\+?(-?\d+)\b")
 _NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_?(star|\d+)|_(\w|\*))?(?![A-Za-z_])")
 
 
 def from_ascii(text: str) -> str:
-    """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols."""
+    """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols; what stands in `$…$` is
+    typeset already and stays as it is.
+    """
+    pieces = _TYPESET.split(text)
+    return "".join(piece if _TYPESET.fullmatch(piece) else _from_ascii(piece) for piece in pieces)
+
+
+def _from_ascii(text: str) -> str:
     for typed, symbol in _ASCII.items():
         text = text.replace(typed, symbol)
     text = _POWER_OF_TEN.sub(r"\1·10^{\2}", re.sub(r"\binf(inity)?\b", "∞", text))

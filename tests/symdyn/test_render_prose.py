@@ -30,6 +30,12 @@ def test_formulas_typed_in_ascii_get_their_symbols() -> None:
     )
 
 
+def test_what_is_typeset_already_is_not_typeset_again() -> None:
+    assert prose.from_ascii(r"$\eta_a$ = 2, $\beta_*$ -> 0, eta_w") == (
+        r"$\eta_a$ = 2, $\beta_*$ → 0, $\eta_{w}$"
+    )
+
+
 def test_measured_numbers_typed_in_ascii_get_their_powers_and_bounds() -> None:
     assert prose.latex(prose.from_ascii("delta -> +-inf, 2 +/- 3.5e-14")) == (
         r"$\delta \to \pm \infty$, $2 \pm 3.5\cdot 10^{-14}$"

@@ -19,6 +19,7 @@ from symdyn.compile.named import unfold
 from symdyn.domain import Domain
 from symdyn.notation import GLOSSARIES, vocabulary
 from symdyn.paper import ledger
+from symdyn.proof.verdict import Witness
 from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
 from symdyn.render.book_html import html_book
@@ -26,6 +27,7 @@ from symdyn.render.book_latex import latex_book
 from symdyn.render.chapters import headline
 from symdyn.render.latex import fold, short_formulas, statement_latex
 from symdyn.render.layout import formulas_of_rows
+from symdyn.render.points import occurring
 from symdyn.render.spelling import quantities, spelled_apart
 from symdyn.render.steps import coefficients, gap, steps
 from symdyn.result import Step
@@ -282,6 +284,32 @@ def test_points_are_shown_in_the_symbols_of_the_topic() -> None:
         r"$a_0$ = -1/2, $\nabla\Phi(\beta_0)$ = (9), "
         r"$g(z_{0}, z_{1}) = \frac{3 z_{0}^{2}}{2} + \left(z_{0} + z_{1}\right)^{3}$, $t$ = 1: gap = 2"
     )
+
+
+def test_every_symbol_of_every_glossary_can_stand_in_a_counterexample(complaints) -> None:
+    symdyn.registry.results()
+    shown = [
+        prose.from_ascii(chapters.in_symbols(f"{term.name} = 2, delta = 1: left - right = 3e-4", topic))
+        for topic, words in GLOSSARIES.items()
+        for term in words
+    ]
+    assert len(shown) > 100
+    parts = [re.split(r"\$([^$]*)\$", point) for point in shown]
+    assert all(point.count("$") % 2 == 0 for point in shown)
+    for words in parts:
+        assert not re.search(r"[\\{}]", re.sub(r"10\^\{-4\}", "", "".join(words[::2]))), words
+    assert complaints([tex for words in parts for tex in words[1::2]]) == {}
+    assert complaints([prose.katex(point) for point in shown]) == {}
+
+
+def test_a_counterexample_gives_what_the_refuted_formula_depends_on() -> None:
+    (form,) = [f for f in printed_forms() if f.ledger_id == "kunin2024.upstream-nu-solution"]
+    point = {"w0": "(1)", "beta_star": "(2)", "t": "1", "delta": "3", "s": "2", "nu0": "-1", "omega0": "2"}
+    kept = occurring(form.statement, Witness(point, "residual = 1"))
+    assert list(kept.point) == ["t", "delta", "s", "nu0"]
+    matrices = next(f for f in printed_forms() if f.ledger_id == "kunin2024.sherman-morrison")
+    whole = Witness({"A": "[[2]]", "u": "[[1]]", "v": "[[1]]"}, "residual = 1")
+    assert occurring(matrices.statement, whole) == whole
 
 
 def test_a_wide_name_carries_no_dot() -> None:
