@@ -135,7 +135,8 @@ def claims(measured):
         ),
         at_most(
             "the-deep-network-waits",
-            "known deep networks trained on the same tasks: the slowest fall of ln loss in a unit of time",
+            "deep networks that know −Σ, trained on the same tasks, wait: in each of them ln loss falls by at most "
+            "0.01 in some unit of time before 1 % of the first loss is reached",
             max(measured.values("deep_slowest")),
             0.01,
         ),

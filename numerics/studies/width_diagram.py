@@ -28,7 +28,7 @@ How large S can be depends on the data: five inputs apart from each other keep t
 0.2. So kernels are compared, with the width or with each other, and no number divides lazy from rich. Lazy points a
 quarter from the boundary have S ~ h^-1/2; "does not vanish" means an exponent above half of that. Lazy at one width
 means a tenth of the distance at the smallest τ and δ = 0. Steps are Heun's, each the fraction ``step`` of the time in
-which kernel and residual act.
+which kernel and residual act. That every side has points is a check that was added after the data had been seen.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ SCALES = {
 }
 ON_BOUNDARY, VANISHING, TENFOLD, HALF = 0.1, -0.25, 1.0, 0.5
 BINS = 72
+SIDES = ("large", "downstream", "boundary", "rich")
 DIMS = {}
 
 
@@ -240,6 +241,13 @@ def claims(measured):
         *_rapid_claims(wide),
         *_portrait_claims(finite),
         *_own_claims(wide),
+        at_least(
+            "every-side-has-points",
+            f"statements on all points of a side are not empty: the fewest points of a side ({', '.join(SIDES)})",
+            min(len(_points(dict.fromkeys(exponents(wide, "movement")), where)) for where in SIDES),
+            1,
+            about="check",
+        ),
         at_most(
             "fitted",
             "every network fits the data: largest loss at the end, relative to that of f = 0",
