@@ -192,7 +192,7 @@ class Result:
         if self.value is None:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
         if ingredients(self.value) is not None:
-            return CompiledWords(self.value, self.arguments, self.key)
+            return CompiledWords(self.value, self.arguments, self.key, domain=self._conditions())
         return build(self.value, self.arguments, name=self.key, domain=self._conditions())
 
     def _conditions(self) -> tuple[tuple[str, Any, str], ...]:

@@ -89,8 +89,6 @@ def neuron_function_dynamics():
     domain=all_weights,
     arguments=("beta", "delta", "eta_a", "eta_w"),
     requires=(
-        ("positive", eta_a > 0, "eta_a"),
-        ("positive", eta_w > 0, "eta_w"),
         (
             "non-zero where delta < 0 (the limit depends on the direction)",
             (delta >= 0) | (x_beta > 0),

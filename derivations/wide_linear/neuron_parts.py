@@ -12,7 +12,7 @@ import sympy as sp
 
 from derivations.wide_linear.network import M, balance
 from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
-from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, sum_over, trace
+from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, substitute, sum_over, trace
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Existence
@@ -42,6 +42,11 @@ function = w @ a.T
 balance_of_one = eta_w * square(a) - eta_a * square(w)
 
 
+def of_weights(x):
+    """A function of β_k and δ_k as one of the weights."""
+    return substitute(x, {beta_k: function, delta: balance_of_one})
+
+
 @result(ledger=("kunin2024.thm2-gram",))
 def gram_of_a_neuron():
     """The Gram matrices and the norm of the function of one neuron."""
@@ -61,54 +66,73 @@ def gram_of_a_neuron():
     )
 
 
-@result(ledger=("kunin2024.thm2-norms",))
+_gram = beta_k.T @ beta_k
+RANK_ONE = (
+    "of rank one, up to rounding",
+    trace(_gram @ _gram) >= (1 - sp.Rational(1, 10**5)) * trace(_gram) ** 2,
+    "beta_k",
+)
+"""What a function w_k a_kᵀ is; the traces of its Gram matrix and of the square of this tell."""
+NONZERO = ("non-zero (the limit depends on the direction)", trace(_gram) > 0, "beta_k")
+
+
+@result(ledger=("kunin2024.thm2-norms",), requires=(RANK_ONE,))
 def norms_of_a_neuron():
     """The squared norms of the weights of one neuron, from its function and its balance."""
-    readout, input_ = (
-        share / rate for share, rate in zip(shares(beta_k, delta), (eta_w, eta_a), strict=True)
-    )
-    of_weights = [
-        share / rate for share, rate in zip(shares(function, balance_of_one), (eta_w, eta_a), strict=True)
-    ]
-    return Existence(
+    readout, input_ = shares(beta_k, delta)
+
+    def facts(norms):
+        return (
+            MatrixIdentity(square(a), of_weights(norms[0]), SIZES, RATES, name=r"\|a_k\|^2"),
+            MatrixIdentity(square(w), of_weights(norms[1]), SIZES, RATES, name=r"\|w_k\|^2"),
+        )
+
+    return Existence.of(
+        (readout / eta_w, input_ / eta_a),
+        facts,
         r"$\|a_k\|^2=(\kappa_k+\delta_k)/(2\eta_w)$ and $\|w_k\|^2=(\kappa_k-\delta_k)/(2\eta_a)$",
-        (
-            MatrixIdentity(square(a), of_weights[0], SIZES, RATES, name=r"\|a_k\|^2"),
-            MatrixIdentity(square(w), of_weights[1], SIZES, RATES, name=r"\|w_k\|^2"),
-        ),
-        compiles=(readout, input_),
     )
 
 
-@result(ledger=("kunin2024.thm2-outer-products",), uses=("wide_linear.norms_of_a_neuron",))
+@result(
+    ledger=("kunin2024.thm2-outer-products",),
+    uses=("wide_linear.norms_of_a_neuron",),
+    requires=(RANK_ONE, NONZERO),
+)
 def outer_products_of_a_neuron():
     """The outer products of the weights of one neuron, from its function and its balance."""
+    readout, input_ = shares(beta_k, delta)
+    norm2 = trace(beta_k.T @ beta_k)
 
-    def products(of, balance_of_neuron):
-        readout, input_ = shares(of, balance_of_neuron)
-        norm2 = trace(of.T @ of)
-        return readout / (eta_w * norm2) * of.T @ of, input_ / (eta_a * norm2) * of @ of.T
+    def facts(products):
+        return (
+            MatrixIdentity(a @ a.T, of_weights(products[0]), SIZES, RATES, name=r"a_ka_k^\top"),
+            MatrixIdentity(w @ w.T, of_weights(products[1]), SIZES, RATES, name=r"w_kw_k^\top"),
+        )
 
-    found = products(function, balance_of_one)
-    return Existence(
-        r"$a_ka_k^\top$ and $w_kw_k^\top$ are known from $\beta_k\ne0$ and $\delta_k$",
+    return Existence.of(
         (
-            MatrixIdentity(a @ a.T, found[0], SIZES, RATES, name=r"a_ka_k^\top"),
-            MatrixIdentity(w @ w.T, found[1], SIZES, RATES, name=r"w_kw_k^\top"),
+            readout / (eta_w * norm2) * beta_k.T @ beta_k,
+            input_ / (eta_a * norm2) * beta_k @ beta_k.T,
         ),
-        compiles=products(beta_k, delta),
+        facts,
+        r"$a_ka_k^\top$ and $w_kw_k^\top$ are known from $\beta_k\ne0$ and $\delta_k$",
     )
 
 
-@result(ledger=("kunin2024.thm2-M-neuron-sum",), uses=("wide_linear.gram_of_a_neuron",))
+@result(
+    ledger=("kunin2024.thm2-M-neuron-sum",),
+    uses=("wide_linear.gram_of_a_neuron",),
+    requires=(RANK_ONE, NONZERO),
+)
 def part_of_a_neuron():
     """The part of the preconditioner that one neuron contributes, M_k = η_w a_k a_kᵀ ⊕ η_a w_k w_kᵀ."""
-    of_weights = neuron_part(function, balance_of_one)
-    return Existence(
+    part, by_layers = neuron_part(beta_k, delta), kron_sum(eta_w * a @ a.T, eta_a * w @ w.T)
+    return Existence.of(
+        part,
+        lambda part: (MatrixIdentity(by_layers, of_weights(part), SIZES, RATES, name="M_k"),),
         r"$M_k=\eta_wa_ka_k^\top\oplus\eta_aw_kw_k^\top$ is known from $\beta_k\ne0$ and $\delta_k$",
-        (MatrixIdentity(kron_sum(eta_w * a @ a.T, eta_a * w @ w.T), of_weights, SIZES, RATES, name="M_k"),),
-        compiles=neuron_part(beta_k, delta),
-        formula=f"M_k = {neuron_part(beta_k, delta).latex()}",
+        formula=f"M_k = {part.latex()}",
     )
 
 

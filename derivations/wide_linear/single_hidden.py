@@ -11,11 +11,12 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.wide_linear.neuron_parts import RATES, neuron_part, shares, square
+from derivations.wide_linear.neuron_parts import RATES, neuron_part, square
 from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import eye, kron_sum, matrix
+from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
@@ -34,45 +35,53 @@ any_balance = Domain(
 )
 
 
-def special(rows, cols, found):
-    """The facts that M of one neuron with a scalar on one side is what `found` says of β, δ, and the shares."""
+def as_matrix(operator, column, balance):
+    """An isotropic operator of β and δ as a matrix, for β a column."""
+    values = {operator.x: square(column), delta: balance}
+    along, everywhere = (unfold(x).xreplace(values) for x in (operator.h, operator.f))
+    return everywhere * eye(column.rows) + along / square(column) * column @ column.T
+
+
+def special(operator, rows, cols):
+    """The facts that M of one neuron with a scalar on one side is the operator, of β or of βᵀ."""
     readout, input_ = matrix("A", 1, cols), matrix("W", 1, rows)
     of_weights = input_.T @ readout
     balance = eta_w * (readout @ readout.T).scalar() - eta_a * (input_ @ input_.T).scalar()
     by_layers = kron_sum(eta_w * readout.T @ readout, eta_a * input_.T @ input_)
+    found = as_matrix(operator, of_weights if cols == 1 else of_weights.T, balance)
     return (
-        MatrixIdentity(neuron_part(of_weights, balance), found(of_weights, balance), SIZES, RATES),
-        MatrixIdentity(by_layers, found(of_weights, balance), SIZES, RATES, name="M"),
+        MatrixIdentity(neuron_part(of_weights, balance), found, SIZES, RATES),
+        MatrixIdentity(by_layers, found, SIZES, RATES, name="M"),
     )
 
 
-@result(ledger=("kunin2024.h1-M-c1",), uses=("wide_linear.part_of_a_neuron",))
+def directed(identity_share):
+    """The condition that β has a direction, unless the share of the projector on it vanishes with β."""
+    sign = "<" if identity_share == delta else ">"
+    return (
+        f"non-zero where delta {sign} 0 (the limit depends on the direction)",
+        (identity_share >= 0) | (x > 0),
+        "beta",
+    )
+
+
+@result(ledger=("kunin2024.h1-M-c1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(delta),))
 def one_output_preconditioner():
     """With one hidden neuron and one output, M is a multiple of the identity plus a projector on β."""
-
-    def found(function, balance):
-        readout, input_ = shares(function, balance)
-        return readout * eye(d) + input_ / square(function) * function @ function.T
-
-    return Existence(
+    return Existence.of(
+        one_output,
+        lambda operator: special(operator, d, 1),
         r"for h = c = 1, $M=\frac{\kappa+\delta}2I_d+\frac{\kappa-\delta}2\frac{\beta\beta^\top}{\|\beta\|^2}$",
-        special(d, 1, found),
-        compiles=one_output,
     )
 
 
-@result(ledger=("kunin2024.h1-M-d1",), uses=("wide_linear.part_of_a_neuron",))
+@result(ledger=("kunin2024.h1-M-d1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(-delta),))
 def one_input_preconditioner():
     """With one hidden neuron and one input, the identity and the projector change places."""
-
-    def found(function, balance):
-        readout, input_ = shares(function, balance)
-        return readout / square(function.T) * function.T @ function + input_ * eye(c)
-
-    return Existence(
+    return Existence.of(
+        one_input,
+        lambda operator: special(operator, 1, c),
         r"for h = d = 1, $M=\frac{\kappa+\delta}2\frac{\beta^\top\beta}{\|\beta\|^2}+\frac{\kappa-\delta}2I_c$",
-        special(1, c, found),
-        compiles=one_input,
     )
 
 

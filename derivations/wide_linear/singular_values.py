@@ -189,6 +189,8 @@ kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
 def singular_value_dynamics():
     """Each singular value, signed and analytic, follows its own gradient, at the speed κ of a single neuron.
 
+    The speed is even in λ_i: along analytic singular vectors a singular value may pass through zero and be negative.
+
     The network is isotropic. There are h directions y, of which min(d, h, c) have a left and a right singular vector of
     β. A pair u, v beyond them, with i > h, has Wu = 0 and Av = 0, and its singular value stays zero.
     """

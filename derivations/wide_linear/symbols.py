@@ -23,8 +23,8 @@ Y = words.matrix("Y", n, c, "Y", "targets, one datum a row")
 G = words.matrix("G", d, c, "G", "gradient of the loss in β, Xᵀ(Xβ - Y) for the squared loss")
 beta_star = words.matrix("beta_star", d, c, r"\beta_*", "the least-squares solution")
 
-eta_a = words.scalar("eta_a", r"\eta_a", "learning rate of the read-out weights", default=1)
-eta_w = words.scalar("eta_w", r"\eta_w", "learning rate of the input weights", default=1)
+eta_a = words.scalar("eta_a", r"\eta_a", "learning rate of the read-out weights", default=1, positive=True)
+eta_w = words.scalar("eta_w", r"\eta_w", "learning rate of the input weights", default=1, positive=True)
 delta = words.scalar("delta", r"\delta", "the conserved balance of a neuron, or of all alike")
 
 SIZES = ({h: 2, d: 3, c: 2, n: 4}, {h: 3, d: 2, c: 1, n: 3}, {h: 1, d: 2, c: 3, n: 2})

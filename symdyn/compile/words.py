@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,12 +30,15 @@ class CompiledWords:
 
     A tensor among the arguments makes it a torch computation, otherwise NumPy. On mpmath (`.mpmath`) arguments are
     numbers and lists, `digits=` sets the precision, and matrices come back as lists of rows.
+
+    `domain` has triples (description, inequality between scalars, argument to blame), checked on eager calls.
     """
 
     value: Any
     arguments: tuple[Any, ...]
     name: str
     backend: str = "auto"
+    domain: tuple[tuple[str, Any, str], ...] = ()
 
     @property
     def numpy(self) -> CompiledWords:
@@ -55,6 +58,9 @@ class CompiledWords:
     def __call__(self, *args: Any, check: bool = True, digits: int = 50, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
         if self.backend == "mpmath":
+            if check:
+                exact = {key: _rational(value) for key, value in values.items()}
+                self._check_domain(lambda x: evaluate(x, _occurring(x, exact)))
             return self._each(lambda part: _exact(part, values, digits))
         tensors = any(arrays.is_tensor(value) for value in values.values())
         if self.backend == "numpy" and tensors:
@@ -65,6 +71,8 @@ class CompiledWords:
         read = arrays.collect(**{_name(key): value for key, value in named.items()})
         if check and not read.traced:
             _check_finite(read)
+            plain = {key: arrays.detach(read[_name(key)]) for key in named}
+            self._check_domain(lambda x: evaluate_arrays(x, _occurring(x, plain)))
         named = {key: read[_name(key)] for key in named}
         return self._each(lambda part: evaluate_arrays(part, _needed(part, named)))
 
@@ -72,6 +80,14 @@ class CompiledWords:
         if isinstance(self.value, tuple):
             return tuple(map(function, self.value))
         return function(self.value)
+
+    def _check_domain(self, number: Callable[[Any], Any]) -> None:
+        """Raise ValueError where an inequality of the domain fails, given what makes numbers of its two sides."""
+        for description, inequality, blamed in self.domain:
+            excess = number(inequality.gts - inequality.lts)
+            arrays.require(
+                blamed, excess > 0 if isinstance(inequality, sp.Gt | sp.Lt) else excess >= 0, description
+            )
 
     def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Any, Any]:
         names = [argument.name for argument in self.arguments]
@@ -116,6 +132,12 @@ def _shape(letter: Letter) -> str:
 def _needed(part: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:
     """The values that occur in a part, or that its sizes are read off."""
     return dict(values) if isinstance(part, Expression) or letters_of(part) else {}
+
+
+def _occurring(scalar: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The values of the letters and symbols that a scalar has."""
+    present = letters_of(scalar) | symbols_of(scalar)
+    return {key: value for key, value in values.items() if key in present}
 
 
 def _as_tensors(values: Mapping[Any, Any]) -> dict[Any, Any]:
