@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from numerics.claims import Claim
-from numerics.evidence import write_evidence
+from numerics.evidence import evidence_folder, made, write_evidence
 from numerics.fingerprint import combined, source_hashes
 from numerics.store import check_writable, claim_folder, save_results, sole_user
 from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
@@ -54,7 +54,8 @@ def run_study(
     Batches run in this process, one after the other, on ``workers`` processes of this machine, on the Dask
     cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``). Raises StudyError,
     before any work starts, for an unknown key or scale, a missing package, a device that is not there, a folder
-    that cannot be written, and a folder that holds results of something else.
+    that cannot be written, a folder that holds results of something else, and evidence of a study outside of any
+    package.
     """
     study = load_study(study) if isinstance(study, str) else study
     configuration = study.configuration(scale)
@@ -69,6 +70,7 @@ def run_study(
         "versions": versions(),
     }
     check_writable(folder)
+    store = made(evidence_folder(study.module)) if evidence else None
     with sole_user(folder):
         claim_folder(folder, identity)
         with nullcontext(executor) if executor else chosen(workers, scheduler) as where:
@@ -77,13 +79,14 @@ def run_study(
         claims = recomputed_claims(study, rows)
         save_results(study, identity, cells, claims, folder)
         path = None
-        if evidence:
+        if store is not None:
             path = write_evidence(
                 study,
                 configuration,
                 cells,
                 device=identity["device"],
                 versions=identity["versions"],
+                folder=store,
                 hashes=hashes,
             )
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)

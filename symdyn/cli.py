@@ -1,8 +1,8 @@
 """The command line: `symdyn list · show · verify · audit · errata · book · cite · study`.
 
 Tables and JSON go to stdout, progress and errors to stderr. Exit status: 0 fine, 1 a check failed, 2 the
-request was wrong (an unknown key, an unwritable folder). Whatever is heavy is imported by the command that
-needs it.
+request was wrong (an unknown key, an unwritable folder), 130 a study was interrupted. Whatever is heavy is
+imported by the command that needs it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
-from symdyn.registry import IndexEntry, index
+from symdyn.registry import IndexEntry, PackageError, index
 
 if TYPE_CHECKING:
     from symdyn.auditing import AuditEntry
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CHECK_FAILED = 1
 WRONG_REQUEST = 2
+INTERRUPTED = 130
 _UNTOLD = {"evidence": "unknown", "scale": None}
 
 app = typer.Typer(
@@ -53,7 +54,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 def main() -> None:
     """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
-    refusals: tuple[type[Exception], ...] = (RequestError, *_study_errors())
+    refusals: tuple[type[Exception], ...] = (RequestError, PackageError, *_study_errors())
     try:
         app()
     except refusals as error:
@@ -175,7 +176,12 @@ def cite(keys: Keys) -> None:
     """BibTeX of the papers behind some results, with the places in them."""
     from symdyn.citation import cite as records
 
-    plain(records(*(_load(name) for name in _resolve(keys))))
+    results = [_load(name) for name in _resolve(keys)]
+    if found := records(*results):
+        plain(found)
+    for result in results:
+        if not result.papers:
+            plain(f"% {result.key} names no source: it is a result of its own")
 
 
 @study_app.command("list")
@@ -262,6 +268,12 @@ def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
     if paper is not None and paper not in PAPERS:
         raise RequestError(f"unknown paper '{paper}'. {near(paper, PAPERS)}")
     topics = {e.topic for e in ledger(paper).values()}
+    own = [e.key for e in index() if e.topic == topic]
+    if own and topic not in {e.topic for e in ledger().values()}:
+        raise RequestError(
+            f"the audit is of the entries of the ledger, and the topic '{topic}' has none; its results are "
+            f"verified by `symdyn verify {' '.join(own)}`"
+        )
     if topic is not None and topic not in topics:
         raise RequestError(f"unknown topic '{topic}'. {near(topic, topics)}")
     with progress_bar("auditing") as advance:
@@ -345,7 +357,11 @@ def _stored(state: dict[str, Any]) -> str:
 
 
 def _run_study(key: str, scale: str, device: str, out: Path | None, **options: Any) -> None:
-    run = _runner("run")(key, scale, device, out, **options)
+    try:
+        run = _runner("run")(key, scale, device, out, **options)
+    except KeyboardInterrupt:
+        failed("stopped; what is finished is kept, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
     rows = [
         (c.name, _answer(c.holds), f"{c.estimate:.4g}", f"{c.relation} {c.threshold}", c.about)
         for c in run.claims

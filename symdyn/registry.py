@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 DECORATORS = ("result", "printed", "study")
 
 
+class PackageError(LookupError):
+    """An entry point names something other than an installed package of modules."""
+
+
 @dataclass(frozen=True)
 class IndexEntry:
     """What the source says of a result, a printed form or a study."""
@@ -39,17 +43,27 @@ class IndexEntry:
 def _packages(group: str) -> dict[str, str]:
     found = {point.name: point.value for point in entry_points(group=group)}
     if not found:
-        raise LookupError(
+        raise PackageError(
             f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
         )
     return found
 
 
 def package_files(package: str) -> Iterator[tuple[str, Path]]:
-    """The modules of a package and their files, found without importing it."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise LookupError(f"the package '{package}' that an entry point names is not installed")
+    """The modules of a package and their files, found without importing it.
+
+    Raises PackageError, which says why, for what is not the name of an installed package.
+    """
+    try:
+        spec = importlib.util.find_spec(package)
+    except ModuleNotFoundError:  # a package above it is not there
+        spec = None
+    if spec is None:
+        raise PackageError(f"the package '{package}' that an entry point names is not installed")
+    if not spec.submodule_search_locations:
+        raise PackageError(
+            f"the entry point '{package}' names a module; name a package, the folder that holds the modules"
+        )
     for folder in spec.submodule_search_locations:
         for file in sorted(Path(folder).glob("*.py")):
             yield (package if file.stem == "__init__" else f"{package}.{file.stem}"), file
@@ -152,10 +166,16 @@ def verify_study(key: str) -> dict[str, Any]:
     """What a study's stored measurement shows, its claims computed anew by the package that holds the study.
 
     The package of an entry point `symdyn.studies` provides `verify_claims(key)`, which returns the fields status,
-    grade, evidence (a sentence) and stale, and runs without the libraries that measured.
+    grade, evidence (a sentence) and stale, and runs without the libraries that measured. Raises KeyError for an
+    unknown study and RuntimeError where the package does not provide it.
     """
     found = next((e for e in index("study") if e.key == key), None)
     if found is None:
         raise KeyError(_unknown("study", key, {e.key for e in index("study")}))
     package = importlib.import_module(_packages("symdyn.studies")[found.topic])
+    if not hasattr(package, "verify_claims"):
+        raise RuntimeError(
+            f"{package.__name__} does not tell what its studies show: write `from numerics.evidence import "
+            "evidence_state, verify_claims` in its __init__.py"
+        )
     return package.verify_claims(key)  # type: ignore[no-any-return]

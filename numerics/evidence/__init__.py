@@ -9,15 +9,26 @@ torch nor scipy.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from numerics.claims import Claim
 from numerics.fingerprint import combined, source_hashes
-from numerics.study import DECISIVE, Cell, Study, StudyError, index, load_study, recomputed_claims
+from numerics.study import (
+    DECISIVE,
+    OWN_STUDIES,
+    Cell,
+    Study,
+    StudyError,
+    index,
+    load_study,
+    recomputed_claims,
+)
 
 FOLDER = Path(__file__).parent
 SCHEMA = 2
@@ -39,6 +50,40 @@ class EvidenceError(StudyError):
     """An evidence file is missing or broken."""
 
 
+def evidence_folder(module: str) -> Path:
+    """Where the evidence of the studies of a module is kept: beside the package of studies, as ``numerics/evidence``
+    is beside ``numerics/studies``, or in that package where no other holds it. Raises EvidenceError for a module
+    outside of any package.
+    """
+    package = module.rpartition(".")[0]
+    if package == OWN_STUDIES:
+        return FOLDER
+    spec = importlib.util.find_spec(package) if package else None
+    if spec is None or not spec.submodule_search_locations:
+        raise EvidenceError(
+            f"the study of {module} belongs to no package, so there is no place for its evidence; put it into a "
+            "package that an entry point of symdyn.studies names"
+        )
+    place = Path(next(iter(spec.submodule_search_locations)))
+    return (place.parent if "." in package else place) / "evidence"
+
+
+def made(folder: Path) -> Path:
+    """The folder, which exists and can be written from now on. Raises EvidenceError if not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise EvidenceError(f"cannot write evidence into {folder}: {error.strerror}") from None
+
+
+def _folder_of(key: str) -> Path:
+    """Where the evidence of a study is; that of an unknown one would be here."""
+    entry = index().get(key)
+    return FOLDER if entry is None else evidence_folder(entry.module)
+
+
 def write_evidence(
     study: Study,
     configuration: Mapping,
@@ -46,11 +91,11 @@ def write_evidence(
     *,
     device: str,
     versions: Mapping[str, str],
-    folder: Path = FOLDER,
+    folder: Path | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> Path:
-    """Store the numbers of a finished run. Returns the path of the file. Raises EvidenceError if it cannot be
-    written.
+    """Store the numbers of a finished run, where ``evidence_folder`` says unless told otherwise. Returns the path of
+    the file. Raises EvidenceError if it cannot be written.
 
     ``hashes`` are those of the code that ran, as it was when the run began (default: as it is now).
     """
@@ -68,7 +113,7 @@ def write_evidence(
         "claims": [claim.as_dict() for claim in recomputed_claims(study, rows)],
     }
     content["digest"] = _digest(content)
-    path = folder / f"{study.key}.json"
+    path = made(folder or evidence_folder(study.module)) / f"{study.key}.json"
     write_text(path, _text(content))
     return path
 
@@ -125,11 +170,11 @@ def _unpacked(groups: Sequence[Mapping]) -> list[dict]:
     return rows
 
 
-def load_evidence(key: str, folder: Path = FOLDER) -> dict:
+def load_evidence(key: str, folder: Path | None = None) -> dict:
     """The stored evidence of a study. Raises EvidenceError if there is none, or if the file is broken or was
     edited.
     """
-    path = folder / f"{key}.json"
+    path = (folder or _folder_of(key)) / f"{key}.json"
     again = f"run `symdyn study run {key} --scale paper --evidence` to write it anew"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -160,10 +205,11 @@ def stale(evidence: Mapping) -> bool:
     return evidence["source"]["hash"] != combined(source_hashes(index()[evidence["study"]].module))
 
 
-def evidence_state(key: str, folder: Path = FOLDER) -> dict[str, str | None]:
+def evidence_state(key: str, folder: Path | None = None) -> dict[str, str | None]:
     """What is stored for a study, without importing it: "evidence" is none, current, stale or broken, and "scale"
     that of the run.
     """
+    folder = folder or _folder_of(key)
     if not (folder / f"{key}.json").exists():
         return {"evidence": "none", "scale": None}
     try:
@@ -173,7 +219,7 @@ def evidence_state(key: str, folder: Path = FOLDER) -> dict[str, str | None]:
     return {"evidence": "stale" if stale(stored) else "current", "scale": stored["scale"]}
 
 
-def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
+def verify_claims(key: str, folder: Path | None = None) -> dict[str, object]:
     """Recompute the claims of a study from its stored measurements, and say what they make of its source.
 
     Returns "status", "holds", "grade", "evidence" (a sentence), "stale" and "claims". The status is "holds"
@@ -185,6 +231,7 @@ def verify_claims(key: str, folder: Path = FOLDER) -> dict[str, object]:
     Raises EvidenceError for a broken file and StudyError for an unknown study.
     """
     study = load_study(key)
+    folder = folder or _folder_of(key)
     if not (folder / f"{key}.json").exists():
         sentence = f"not run yet: symdyn study run {key} --scale paper --evidence"
         return {

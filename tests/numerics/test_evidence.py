@@ -13,7 +13,16 @@ from types import SimpleNamespace
 import pytest
 
 from numerics import study as study_module
-from numerics.evidence import FOLDER, EvidenceError, load_evidence, stale, verify_claims, write_evidence
+from numerics.evidence import (
+    FOLDER,
+    EvidenceError,
+    evidence_folder,
+    evidence_state,
+    load_evidence,
+    stale,
+    verify_claims,
+    write_evidence,
+)
 from numerics.fingerprint import bare_source, source_hashes
 from numerics.runs import run_study
 from numerics.study import DECISIVE, Cell, StudyError, index, load_study, recomputed_claims
@@ -310,6 +319,27 @@ def test_cells_with_other_numbers_than_their_neighbours_are_stored_as_they_are(t
         write_evidence(declared, declared.configuration("paper"), cells, **options)
     stored = load_evidence("toy.numbers", tmp_path)["cells"]
     assert stored == [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
+
+
+def test_the_evidence_of_a_users_study_stays_in_the_users_package(toy):
+    path = store(None, 1, 2)
+    assert path == toy.parent / "evidence" / "toy.numbers.json"
+    assert verify_claims("toy.numbers")["status"] == "holds"
+    assert evidence_state("toy.numbers") == {"evidence": "current", "scale": "paper"}
+    assert evidence_folder(load_study(KEYS[0]).module) == FOLDER
+    assert not (FOLDER / path.name).exists()
+
+
+def test_evidence_stands_beside_a_package_of_studies_within_another(toy):
+    inside = toy.parent / "studies"
+    inside.mkdir()
+    (inside / "__init__.py").write_text("")
+    assert evidence_folder("toystudies.studies.numbers") == toy.parent / "evidence"
+
+
+def test_a_study_outside_of_any_package_has_no_place_for_evidence():
+    with pytest.raises(EvidenceError, match="belongs to no package"):
+        evidence_folder("__main__")
 
 
 def test_evidence_that_cannot_be_written_says_why(toy, tmp_path):

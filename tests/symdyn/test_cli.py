@@ -7,20 +7,22 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from rich.console import Console
 
-from symdyn import auditing, cli, console
+from symdyn import auditing, cli, console, registry
 from symdyn.auditing import AuditEntry
 from symdyn.cli import main
 from symdyn.paper import ledger
 from symdyn.registry import index, load
+from symdyn.result import REGISTERED
 
 DELTA = "single_neuron.conserved_delta"
+RUNNER = cli._runner
 DELTA_ID = "kunin2024.single-conserved-delta"
 
 
@@ -168,6 +170,95 @@ def test_an_unknown_topic_suggests_a_near_one(symdyn, arguments: tuple[str, ...]
     answer = symdyn(*arguments)
     assert answer.status == 2
     assert "single_neuron" in answer.err
+
+
+@pytest.fixture
+def announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Let an entry point `my_topic` name what a test says; the packages that ship are announced all the same."""
+    registry.index.cache_clear()
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "my_package" / "my_topic"
+    package.mkdir(parents=True)
+    (package / "argument.py").write_text(OWN_RESULT, encoding="utf-8")
+    (tmp_path / "my_package" / "plain.py").write_text(OWN_RESULT, encoding="utf-8")
+    packages = registry._packages
+
+    def announce(name: str) -> None:
+        monkeypatch.setattr(
+            registry,
+            "_packages",
+            lambda group: packages(group) | ({"my_topic": name} if group.endswith("derivations") else {}),
+        )
+
+    yield announce
+    registry.index.cache_clear()
+    REGISTERED.pop("my_topic.square", None)
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
+        del sys.modules[name]
+
+
+OWN_RESULT = """
+import sympy as sp
+from symdyn.result import result
+from symdyn.statement import Identity
+
+x = sp.Symbol("x", real=True)
+
+
+@result(topic="my_topic")
+def square():
+    "The square of a sum."
+    return Identity((x + 1) ** 2, x**2 + 2 * x + 1)
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("list",), ("show", DELTA), ("verify", DELTA), ("cite", DELTA)], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("my_package.plain", "names a module; name a package"),
+        ("no_such_package.topic", "is not installed"),
+        ("my_package.no_such_topic", "is not installed"),
+    ],
+)
+def test_an_entry_point_that_names_no_package_is_refused_in_a_line(
+    symdyn, announced, command: tuple[str, ...], name: str, reason: str
+) -> None:
+    announced(name)
+    answer = symdyn(*command)
+    assert answer.status == 2
+    assert answer.out == ""
+    (line,) = answer.err.strip().splitlines()
+    assert line.startswith("error:") and name in line and reason in line
+
+
+def test_the_audit_of_a_topic_without_entries_leads_to_its_results(symdyn, announced) -> None:
+    announced("my_package.my_topic")
+    answer = symdyn("audit", "--topic", "my_topic")
+    assert answer.status == 2
+    assert "entries of the ledger" in answer.err and "symdyn verify my_topic.square" in answer.err
+    assert symdyn("verify", "my_topic.square").status == 0
+
+
+def test_a_result_without_source_says_so_when_cited(symdyn, announced) -> None:
+    announced("my_package.my_topic")
+    assert symdyn("cite", "my_topic.square").out == (
+        "% my_topic.square names no source: it is a result of its own\n"
+    )
+    both = symdyn("cite", DELTA, "my_topic.square").out
+    assert "@inproceedings{kunin2024" in both and "% my_topic.square" in both
+
+
+def test_an_interrupted_study_says_how_to_go_on(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_runner", lambda name: interrupted if name == "run" else RUNNER(name))
+    answer = symdyn("study", "run", "kunin2024.fig-basins")
+    assert answer.status == 130
+    assert answer.err.count("\n") == 1 and "the same command goes on" in answer.err
 
 
 def test_a_name_like_no_other_gets_the_list_of_known_ones(symdyn) -> None:
