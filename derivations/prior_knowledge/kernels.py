@@ -96,13 +96,14 @@ output_rsm = Y.T @ W2_plus.T @ W2_plus @ Y
 @result(ledger=("braun2022.rsm-input",), uses=("prior_knowledge.blocks",))
 def input_similarity():
     """The similarity of the hidden activity, XᵀW₁ᵀW₁X: inner products of φ(x) = W₁x between all data."""
+    similar = X.T @ W1.T @ W1 @ X
     return Existence(
         r"$\mathrm{RSM}_I=X^\top W_1^\top W_1X$, $\phi(x)=W_1x$",
         (
-            MatrixIdentity(hidden.T @ hidden, X.T @ W1.T @ W1 @ X, SIZES, name=r"\phi(X)^\top\phi(X)"),
+            MatrixIdentity(hidden.T @ hidden, similar, SIZES, name=r"\phi(X)^\top\phi(X)"),
             MatrixIdentity(sum_over(n, W1 @ X @ basis(n) @ basis(n).T), hidden, SIZES, name=r"\phi(X)"),
         ),
-        compiles=X.T @ W1.T @ W1 @ X,
+        compiles=similar,
     )
 
 

@@ -18,7 +18,7 @@ import sympy as sp
 from derivations.wide_linear import symbols
 from derivations.wide_linear.isotropy import RATES, draw
 from derivations.wide_linear.symbols import C, S, beta_star, c, d, delta, eta_a, eta_w, h, nu
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule
+from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, substitute
 from symdyn.matrix_statement import MatrixDynamics
 from symdyn.result import printed, result
 from symdyn.statement import Existence
@@ -66,6 +66,11 @@ def C_velocity(nu, C):
     return C @ pull + pull.T @ C - 2 * eta_w * C @ C
 
 
+def of_weights(x):
+    """A function of ν, C and S as one of the weights and the task."""
+    return substitute(x, {nu: ratio, C: gram, S: task})
+
+
 def at_unit_rates(x):
     """x with both rates 1, where the paper sets them so."""
     return x.map(lambda scalar: scalar.xreplace(UNIT))
@@ -74,20 +79,20 @@ def at_unit_rates(x):
 @result(ledger=("kunin2024.ch-nu-riccati",), uses=("wide_linear.isotropic_initialisation",))
 def ratio_dynamics():
     """The matrix Riccati equation of ν = A⁻¹Wβ_*, for all rates."""
-    return Existence(
+    return Existence.of(
+        nu_velocity(nu, S),
+        lambda velocity: (MatrixDynamics(ratio, of_weights(velocity), flow, SHAPES, ANY_RATES, name=r"\nu"),),
         r"$\dot\nu=\eta_wS-\delta\nu-\eta_a\nu^2$ for $\nu=A^{-1}W\beta_*$, $S=\beta_*^\top\beta_*$",
-        (MatrixDynamics(ratio, nu_velocity(ratio, task), flow, SHAPES, ANY_RATES, name=r"\nu"),),
-        compiles=nu_velocity(nu, S),
     )
 
 
 @result(ledger=("kunin2024.ch-C-bernoulli",), uses=("wide_linear.isotropic_initialisation",))
 def gram_dynamics():
     """The matrix Bernoulli equation of C = AᵀA, driven by ν, for all rates."""
-    return Existence(
+    return Existence.of(
+        C_velocity(nu, C),
+        lambda velocity: (MatrixDynamics(gram, of_weights(velocity), flow, SHAPES, ANY_RATES, name="C"),),
         r"$\dot C=C(\eta_a\nu+\delta I)+(\eta_a\nu+\delta I)^\top C-2\eta_wC^2$ for $C=A^\top A$",
-        (MatrixDynamics(gram, C_velocity(ratio, gram), flow, SHAPES, ANY_RATES, name="C"),),
-        compiles=C_velocity(nu, C),
     )
 
 

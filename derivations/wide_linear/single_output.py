@@ -27,6 +27,7 @@ from symdyn.calculus.matrix import (
     entry,
     random_matrix,
     random_rational,
+    substitute,
     sum_over,
 )
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -94,6 +95,12 @@ of_weights = (
     norm_star,
 )
 """μ, φ, Q, Δ and s of given weights."""
+
+
+def in_weights(x):
+    """A function of μ, φ, Δ and s as one of the weights."""
+    return substitute(x, {mu: of_weights[0], phi: of_weights[1], Delta: of_weights[3], s: of_weights[4]})
+
 
 flow = {readout: -eta_a * W @ (beta - target), W: -eta_w * readout @ (beta - target).T}
 UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}
@@ -174,11 +181,10 @@ def cosine_dynamics():
 @result(ledger=("kunin2024.c1-Q-closure",))
 def overlaps_from_norms():
     """The overlaps of the input weights are known from the signed norms and the conserved balance."""
-    m, _, Q, balance, _ = of_weights
-    return Existence(
+    return Existence.of(
+        overlaps(mu, Delta),
+        lambda found: (MatrixIdentity(of_weights[2], in_weights(found), WIDTHS, ANY_RATES, name="Q"),),
         r"$\eta_aQ=\eta_wM\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$: with the two equations a closed system for $\mu,\phi$",
-        (MatrixIdentity(Q, overlaps(m, balance), WIDTHS, ANY_RATES, name="Q"),),
-        compiles=overlaps(mu, Delta),
     )
 
 
