@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import get_context
@@ -56,8 +57,9 @@ def complete(
         for group in batches(study.plan, grid)
         if (missing := [cell for cell in group if label(cell) not in done])
     ]
-    with _bar(study.key, grid, done, waiting, progress):
-        for batch, cells in _outcomes(study, waiting, configuration, device, executor):
+    outcomes = _outcomes(study, waiting, configuration, device, executor)
+    with _bar(study.key, grid, done, waiting, progress), closing(outcomes):
+        for batch, cells in outcomes:
             found = finish_batch(folder, batch.resume, cells)
             done.update({label(cell.cell): cell for cell in found})
     return [done[label(cell)] for cell in grid]
@@ -77,13 +79,19 @@ def measure(study: Study, cells: list[dict], configuration: Mapping, device: str
     return study.plan.run(cells, configuration, device, resume)
 
 
-def processes(count: int) -> ProcessPoolExecutor:
+class Workers(ProcessPoolExecutor):
+    """Processes of this machine that can be ended at once, whatever they run."""
+
+    def end(self) -> None:
+        for process in list((self._processes or {}).values()):  # no public list of them before Python 3.14
+            process.terminate()
+
+
+def processes(count: int) -> Workers:
     """An executor of ``count`` processes on this machine, with torch on one core in each. They end with the
     process that started them, even if that is killed.
     """
-    return ProcessPoolExecutor(
-        count, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
-    )
+    return Workers(count, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),))
 
 
 @contextmanager
@@ -149,16 +157,32 @@ def _outcomes(study, waiting, configuration, device, executor) -> Iterator[tuple
         for batch in waiting:
             yield batch, measure(study, batch.cells, configuration, device, batch.resume)
         return
-    jobs = {
-        executor.submit(measure, study, batch.cells, configuration, device, batch.resume): batch
-        for batch in waiting
-    }
+    jobs: dict[Future, Batch] = {}
     try:
+        with _uninterrupted():
+            for batch in waiting:
+                job = executor.submit(measure, study, batch.cells, configuration, device, batch.resume)
+                jobs[job] = batch
         for job in as_completed(jobs):
             yield jobs[job], job.result()
+    except (KeyboardInterrupt, GeneratorExit):
+        if isinstance(executor, Workers):
+            executor.end()
+            wait(jobs, timeout=ANSWER)  # a pool reports its end to every job that was not cancelled before
+        raise
     finally:
         for job in jobs:
             job.cancel()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that start meanwhile never see Ctrl-C, which a terminal sends to all: their parent ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -99,6 +101,23 @@ while True:
         log.write("killed\\n")
 """
 
+STOPPED = """
+import time, toyensemble
+from numerics import runs, sweep
+
+def main():
+    submit = sweep.Workers.submit
+    sweep.Workers.submit = lambda self, *_: submit(self, time.sleep, 60)
+    print("started", flush=True)
+    try:
+        runs.run_study(toyensemble.ensemble, "smoke", out="out", progress=False, workers=2)
+    except KeyboardInterrupt:
+        print("stopped")
+
+if __name__ == "__main__":
+    main()
+"""
+
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
@@ -142,6 +161,19 @@ def test_a_sweep_that_is_killed_twenty_times_loses_repeats_and_redoes_nothing(to
     resumed, whole = quiet(study.ensemble, tmp_path / "out"), quiet(study.ensemble, tmp_path / "whole")
     np.testing.assert_array_equal(moved(resumed), moved(whole))
     assert list((tmp_path / "out" / "checkpoints").iterdir()) == []
+
+
+@pytest.mark.parametrize("patience", [0.3, 1.5])
+def test_ctrl_c_ends_the_workers_at_once_and_without_a_word(toy, tmp_path, patience):
+    """A terminal sends it to the workers too, some of which are still being imported."""
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    options = {"cwd": tmp_path, "text": True, "start_new_session": True, "env": dict(os.environ)}
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    run = subprocess.Popen([sys.executable, "stopped.py"], **options, **pipes)
+    assert run.stdout.readline() == "started\n"
+    time.sleep(patience)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.communicate(timeout=20) == ("stopped\n", "")
 
 
 def test_any_executor_gives_the_same_cells_in_the_order_of_the_grid(toy, tmp_path):
