@@ -6,6 +6,13 @@ L_1(T_2) − L_1(T_1), is told from the correlations of the tasks before trainin
 and every task has ten whitened inputs of its own; its targets are a linear map of the inputs, with singular values
 between 0.5 and 2, and a part of mean square noise² that no linear map explains. What a nonlinear network forgets
 depends on that part, so that its size is varied; at every size the starts and the correlations of a seed are the same.
+
+The source says that tanh and ReLU "can show different behaviour, typically increasing the amount of forgetting". That
+it increases also where a linear map explains the tasks, or grows with what it leaves, is not in that sentence: those
+claims are ours. (The former was first taken for the source's, and failed.) Only ends are compared here; that every step
+follows the gradient of the loss, for all three nonlinearities, is a unit test of ``numerics.continual``, and that the
+losses of linear networks follow the exact chain of solutions on the way is measured for figure 5A. That the second task
+is learned, and as closely as the diagonal asks for, is a check that was added after the data had been seen.
 """
 
 from __future__ import annotations
@@ -27,7 +34,7 @@ PAPER = {
     "seeds": list(range(50)),
 }
 SCALES = {
-    "smoke": {**PAPER, "noises": [0.0, 1.0], "steps": 1200},
+    "smoke": {**PAPER, "noises": [0.0, 1.0], "steps": 2000},
     "laptop": PAPER,
     "paper": PAPER,
 }
@@ -68,6 +75,7 @@ def run(batch, cfg, device, resume):
                 "foretold": float(foretold[place, 0, 1] - foretold[place, 0, 0]),
                 "measured": float(L[place, 0, 2] - L[place, 0, 1]),
                 "learned": float(foretold[place, 0, 0] - L[place, 0, 1]),
+                "above_best": float(max(L[place, i, i + 1] - foretold[place, i, i] for i in range(2))),
                 "left": float(L[place, 0, 2] - foretold[place, 0, 1]),
             },
             {},
@@ -131,6 +139,7 @@ def claims(measured):
                 f"{kind} networks forget at least 0.05 more than foretold also of tasks that a linear map explains",
                 excess(plain[kind]),
                 0.05,
+                about="own",
             )
             for kind in ("tanh", "relu")
         ),
@@ -150,6 +159,14 @@ def claims(measured):
             "linear networks end the first task within 1e-6 of the best linear map",
             max(abs(value) for value in linear.values("learned")),
             1e-6,
+            about="check",
+        ),
+        at_most(
+            "both-tasks-are-learned-closely",
+            "linear networks end either task within 1e-14 of the loss of the best linear map: the largest excess. To "
+            "the first order the loss of the first task then has moved by less than 1e-6",
+            max(linear.values("above_best")),
+            1e-14,
             about="check",
         ),
     ]

@@ -4,7 +4,9 @@ Networks of each kind (linear, tanh, ReLU) learn five tasks in a row. L_i(T_j) i
 been learned; ``derivations.prior_knowledge.forgetting`` tells it before training. The change L_i(T_j) − L_i(T_{j−1})
 is the amount of forgetting, or of learning for i = j. Sizes, tasks and the number of networks are not stated in what
 is left of the published caption: here N_h, N_i, N_o = 10, 5, 3, twenty networks of each kind, and the tasks of figure
-5B of which the best linear map leaves a loss of ½. The figure shows the first network of each kind.
+5B of which the best linear map leaves a loss of ½. The figure shows the first network of each kind. Only ends are
+compared; that every step follows the gradient of the loss, for all three nonlinearities, is a unit test of
+``numerics.continual``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ times t = 0, 0.05, 0.1, … that all rates have in common, relative to the loss 
 The source states its architectures and data in an appendix that is not at hand; those here are ours. Where
 N_i = N_o ≤ N_h, half of all starts lie on a separatrix and do not learn the task: for those the sign of one singular
 vector is changed.
+
+The bound of 1 % does not notice a time constant that is 2 % off. At the rate of figure 2D the deviation should be about
+sη times a number of order one, so that a tenth of a percent is claimed as well, and checked against a time constant
+that is 2 % off. This claim and its check were added after the data had been seen.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ PAPER = {
     "most_hidden": 12,
     "scales": [0.01, 2.0],
     "tau_off": 1.05,
+    "tau_slightly_off": 1.02,
     "horizon": 12.0,
     "largest_rate": 0.05,
     "divisors": [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100],
@@ -35,7 +40,7 @@ PAPER = {
 SMOKE = {**PAPER, "networks": 8, "dimensions": [2, 4], "most_hidden": 6, "horizon": 4.0}
 SCALES = {"smoke": SMOKE, "laptop": PAPER, "paper": PAPER}
 SMALL_RATES = 4
-BOUND = 0.01
+BOUND, CLOSE = 0.01, 0.001
 DIMS = {"t": ("time",), "loss": ("time",), "exact_loss": ("time",)}
 
 
@@ -74,7 +79,9 @@ def _measured(batch, cfg, divisors):
     moments = round(cfg["horizon"] / cfg["largest_rate"])
     times = np.linspace(0.0, cfg["horizon"], moments + 1)
     start, task = (padded(W1), padded(W2)), padded(sigma)
-    exact, off = (_exact(times, W1, W2, sigma, rest, tau) for tau in (1.0, cfg["tau_off"]))
+    exact, *wrong = (
+        _exact(times, W1, W2, sigma, rest, tau) for tau in (1.0, cfg["tau_off"], cfg["tau_slightly_off"])
+    )
     removable = exact[:, 0] - rest / 2
     deviations, offs = [], []
     for divisor in divisors:
@@ -83,7 +90,7 @@ def _measured(batch, cfg, divisors):
         first, second = descend(*start, task, rate=cfg["largest_rate"] / divisor, steps=steps, record=record)
         loss = whitened_loss(second @ first, task[:, None], rest[:, None])
         deviations.append(abs(loss - exact).max(-1) / removable)
-        offs.append(abs(loss - off).max(-1) / removable)
+        offs.append([abs(loss - off).max(-1) / removable for off in wrong])
     return [
         Cell(
             cell,
@@ -94,7 +101,8 @@ def _measured(batch, cfg, divisors):
                 "P": X[k].shape[1],
                 "rate": [cfg["largest_rate"] / divisor for divisor in divisors],
                 "deviation": [float(item[k]) for item in deviations],
-                "off": float(offs[-1][k]),
+                "off": float(offs[-1][0][k]),
+                "slightly_off": float(offs[-1][1][k]),
                 "sampled": cell["network"] in sample(cfg),
                 "removed": float(1 - (exact[k, -1] - rest[k] / 2) / removable[k]),
             },
@@ -184,6 +192,7 @@ def claims_fig_2d(measured):
     """The learning curves coincide, and show learning."""
     return [
         _coincide("coincide", "in each of the sampled networks", measured),
+        _coincide("coincide-closely", "in each of the sampled networks", measured, CLOSE, about="own"),
         at_least(
             "learned",
             "at the last time at least half of the loss that training can remove is removed, in each network",
@@ -192,15 +201,23 @@ def claims_fig_2d(measured):
             about="check",
         ),
         _resolved(measured),
+        at_least(
+            "fine-resolution",
+            f"a loss with a time constant that is 2 % off deviates by more than {CLOSE:.1%} in every network",
+            min(measured.values("slightly_off")),
+            CLOSE,
+            about="check",
+        ),
     ]
 
 
-def _coincide(name, where, measured):
+def _coincide(name, where, measured, bound=BOUND, about="paper"):
     return at_most(
         name,
-        f"{where}, the exact loss deviates from the simulated one by at most {BOUND:.0%} of what training can remove",
+        f"{where}, the exact loss deviates from the simulated one by at most {bound:.3g} of what training can remove",
         max(row.values["deviation"][-1] for row in measured),
-        BOUND,
+        bound,
+        about=about,
     )
 
 

@@ -64,7 +64,10 @@ FINDINGS: dict[str, tuple[str, set[str]]] = {
         },
     ),
     "braun2022.fig-5de": ("paper", {"tanh-is-not-predicted", "relu-is-not-predicted"}),
-    "braun2022.fig-4d-f": ("paper", {"silent-equal", "printed-peak-intermediate", "printed-peak-order"}),
+    "braun2022.fig-4d-f": (
+        "paper",
+        {"silent-equal", "near-zero-equal", "printed-peak-intermediate", "printed-peak-order"},
+    ),
     "braun2022.fig-3f-learning-curves": (
         "paper",
         {
@@ -418,6 +421,8 @@ def test_only_evidence_of_known_studies_is_committed():
         ("braun2022.fig-2c", "deviation", lambda value: [x**0.8 for x in value]),
         ("braun2022.fig-2c", "off", lambda value: 0.001),
         ("braun2022.fig-2d", "deviation", lambda value: [0.02]),
+        ("braun2022.fig-2d", "deviation", lambda value: [0.002]),
+        ("braun2022.fig-2d", "slightly_off", lambda value: 0.0005),
         ("braun2022.fig-2d", "removed", lambda value: 0.4),
         ("braun2022.fig-6a", "exact_size_at_end", lambda value: 1e-6),
         ("braun2022.fig-6a", "error_at_end", lambda value: 0.01),
@@ -439,11 +444,13 @@ def test_only_evidence_of_known_studies_is_committed():
         ("braun2022.fig-6e-h", "escape", lambda value: value + 2),
         ("braun2022.colour-hierarchy-no-advantage", "known_time", lambda value: 0.8 * value),
         ("braun2022.colour-hierarchy-no-advantage", "random_exact_time", lambda value: 1.3 * value),
+        ("braun2022.colour-hierarchy-no-advantage", "random_limit_time", lambda value: 1.01 * value),
         ("braun2022.colour-hierarchy-no-advantage", "known_loss_at_end", lambda value: 0.5),
         ("braun2022.colour-hierarchy-no-advantage", "reflected", lambda value: True),
         ("braun2022.colour-hierarchy-no-advantage", "other_side_loss", lambda value: 0.0),
         ("braun2022.large-zero-balanced-speeds-up", "time", lambda value: 5 + value / 10),
         ("braun2022.large-zero-balanced-speeds-up", "exact_time", lambda value: value**1.1),
+        ("braun2022.large-zero-balanced-speeds-up", "following", lambda value: [x + 0.01 for x in value]),
         ("braun2022.large-zero-balanced-speeds-up", "function_at_end", lambda value: 1e-3),
         ("braun2022.large-zero-balanced-speeds-up", "exact_hidden_at_end", lambda value: 1e-3),
         ("braun2022.large-zero-balanced-speeds-up", "hidden_at_end", lambda value: [value[0]] * len(value)),
@@ -502,3 +509,16 @@ def test_one_contradiction_in_one_cell_breaks_the_claim_on_basins(part, name, va
     rows[place] = rows[place] | {"values": rows[place]["values"] | {name: value}}
     claims = recomputed_claims(load_study("kunin2024.fig-basins"), rows)
     assert [found.name for found in claims if not found.holds] == [claim]
+
+
+def test_a_grid_without_one_side_of_the_phase_diagram_does_not_count():
+    key = "kunin2024.infinite-width-phase-diagram"
+    rows = [
+        row
+        for row in load_evidence(key)["cells"]
+        if row["cell"].get("gamma", 1.0) in (0.5, 1.0, 1.75) and row["cell"].get("gamma_prime", 0.0) <= 0
+    ]
+    claims = recomputed_claims(load_study(key), rows)
+    assert [claim.name for claim in claims if claim.about == "check" and not claim.holds] == [
+        "every-side-has-points"
+    ]

@@ -161,6 +161,8 @@ def failed(key, part, kind, name, spoil, *, everywhere=False):
         (CURVES, "learning", "trained_time", 8.0, "large-random-fast-trained"),
         (CURVES, "learning", "trained_time_to_common", 8.0, "large-random-fast-to-one-loss"),
         (CURVES, "learning", "flow_slowing", 1.0, "large-random-slows-down"),
+        (CURVES, "learning", "trained_bend", 0.9, "small-bends-more-trained"),
+        (CURVES, "learning", "flow_least_rate", 0.062, "small-stands-still-random-flow"),
     ],
 )
 def test_large_random_starts_that_do_as_the_others_break_what_tells_them_apart(
@@ -182,8 +184,16 @@ def test_an_exponential_is_straight_does_not_drop_and_keeps_its_rate(sigma):
     found = shape_of(T, 40.0 * np.exp(-3 * T), sigma)
     assert found["drops"] == 0 and found["straight"] == pytest.approx(1)
     assert found["slowing"] == pytest.approx(1) and found["late_rate"] == pytest.approx(3)
+    assert found["bend"] == pytest.approx(0, abs=1e-9) and found["least_rate"] == pytest.approx(1)
     assert found["time"] == pytest.approx(np.log(100) / 3, rel=1e-9)
     assert found["time_to_common"] == pytest.approx(np.log(40 / (0.005 * 37)) / 3, rel=1e-9)
+
+
+def test_a_parabola_bends_by_its_curvature_and_its_rate_grows_from_that_at_a_tenth(sigma):
+    found = shape_of(T, np.exp(-(T**2)), sigma)
+    first, last = np.sqrt(np.log(10)), np.sqrt(6 * np.log(10))
+    assert found["bend"] == pytest.approx((last - first) ** 2 / np.sqrt(180), rel=0.01)
+    assert found["least_rate"] == pytest.approx(2 * first / (last + first), rel=0.01)
 
 
 @pytest.mark.parametrize("modes", [((4.0, 1e-9),), ((4.0, 1e-9), (2.0, 1e-9)), ((1.0, 1e-3), (1.0, 1e-3))])
