@@ -114,6 +114,13 @@ def printed_readout_dynamics():
     ledger=("kunin2024.upstream-b0-Y",),
     domain=real_starts(any_rates),
     uses=("single_neuron.nu_solution",),
+    requires=(
+        (
+            "such that |2 η_a nu0 + δ| < 2R, or Y is not real",
+            (2 * eta_a * nu0 + delta) ** 2 < 4 * R**2,
+            "nu0",
+        ),
+    ),
 )
 def nu_by_angle():
     """ν through the angle Y, for all rates: η_a ν = R tanh Y - δ/2."""
@@ -183,6 +190,10 @@ nonzero = {norm2(w): 1, norm2(beta_star): 1}
     ledger=("kunin2024.upstream-mu-phi-from-nu-a",),
     domain=weights(
         replace(any_rates, signs={**any_rates.signs, **nonzero}), also={nu: inner(w, beta_star) / a}
+    ),
+    requires=(
+        ("of a square above δ/η_w, as ‖w‖² is positive", eta_w * a**2 - delta > 0, "a"),
+        ("positive", s > 0, "s"),
     ),
 )
 def mu_phi_from_nu_a():
