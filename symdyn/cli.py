@@ -318,9 +318,21 @@ def _print_description(result: Result, description: dict[str, Any], steps: bool)
         shown = [step for step in description["steps"] if step["latex"] != description["latex"]]
         if not shown:
             plain("\nno steps: the statement is a definition, or stands as it is")
+        _print_meanings(result, {a["name"] for a in description["arguments"]})
         for number, step in enumerate(shown, start=1):
             say(f"\n{number}. {step['reason']}")
             plain(step["latex"])
+
+
+def _print_meanings(result: Result, told: set[str]) -> None:
+    """What the symbols of the statement and its facts mean, without those that are told as arguments."""
+    from symdyn.render.points import meanings
+
+    terms = [term for term in meanings(result.statement, result.topic) if term.name not in told]
+    if terms:
+        plain("\nwhere")
+    for term in terms:
+        plain(f"  {term.latex:<10} {term.meaning}")
 
 
 def _studies() -> dict[str, Any]:

@@ -90,6 +90,24 @@ def test_show_with_steps_adds_the_derivation(symdyn) -> None:
     assert "By the chain rule" in with_steps
 
 
+def test_the_derivation_says_what_its_symbols_are(symdyn) -> None:
+    key = "prior_knowledge.logistic_from_pivots"
+    told = symdyn("show", key, "--steps").out.partition("\nwhere\n")[2].partition("\n\n")[0]
+    words = dict(line.split(maxsplit=1) for line in told.splitlines())
+    assert {"y", "z", "a_1", "s_1", r"\tau"} <= set(words)
+    assert words["y"].startswith("e₁² = exp(-2 s₁ t/τ)")
+    assert "where" not in symdyn("show", key).out.split()
+
+
+def test_what_is_told_of_an_argument_is_not_told_twice(symdyn) -> None:
+    lines = symdyn("show", DELTA, "--steps").out.splitlines()
+    told = [
+        line.split(maxsplit=1)[1] for line in lines if line.startswith("  ") and line.split(maxsplit=1)[1:]
+    ]
+    assert any("read-out weight" in meaning for meaning in told)
+    assert len(set(told)) == len(told)
+
+
 @pytest.mark.parametrize("key", [DELTA, "single_neuron.potential", "single_neuron.model"])
 def test_the_derivation_does_not_repeat_the_statement_above_it(symdyn, key: str) -> None:
     answer = symdyn("show", key, "--steps")
