@@ -280,7 +280,7 @@ def weights_with_rotation():
         (
             MatrixDynamics(q, (F @ q - q @ q.T @ q / 2) / tau, moving, SHAPES, ROOT, name="Q"),
             MatrixConservation(spin.T @ spin, {r: r_dot, spin: skew @ spin}, SHAPES),
-            MatrixIdentity(substitute(q, {Y: Q0, r: eye(h), spin: eye(h)}), Q0, SHAPES, name="Q(0)"),
+            MatrixIdentity(substitute(q, {Y: Q0, r: eye(h), spin: eye(h)}), Q0, SHAPES, name="Q|_{t=0}"),
             MatrixIdentity(found @ found.T, eye(m), THIN, SEMI, name="OO^\\top"),
             MatrixIdentity(beyond @ beyond.T, zero(n, n), THIN, SEMI),
             MatrixIdentity(Z @ kr @ rotation @ (Z @ kr @ rotation).T, Q @ Q.T, THIN, SEMI, name=r"QQ^\top"),

@@ -48,7 +48,7 @@ from derivations.prior_knowledge.two_modes import (
 )
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.statement import Existence, Identity, Inequality, Limit, typeset
 
 ALIKE = {s1: s, s2: s}
 total = a1 + a2
@@ -169,7 +169,7 @@ def time_of_peak():
         peak_facts,
         r"for $s_1=s_2=s$ and $a_1+a_2<s$, $|b(t)|$ grows until $t_{\mathrm{peak}}$ and falls from then on; for"
         r" $a_1+a_2\ge s$ it falls all the time",
-        formula=r"t_{\mathrm{peak}} = \frac{\tau}{4 s} \ln\left(1 + \frac{s (s - a_1 - a_2)}{a_1 a_2 - b^2}\right)",
+        formula=rf"t_{{\mathrm{{peak}}}} = {typeset(peak_time)}",
     )
 
 
@@ -199,6 +199,8 @@ def half_learned_at_peak():
         r"$a_1(t_{\mathrm{peak}})+a_2(t_{\mathrm{peak}})=s$",
         (
             sum_at,
+            Identity(determinant - turning**2 * offset, sp.S.Zero),
+            Identity(sp.exp(-2 * s * peak_time / tau), turning),
             Identity(
                 alike(within_first, y) - alike(within_second, y), s**2 * y * (a1 - a2) / alike(denominator, y)
             ),

@@ -77,7 +77,7 @@ def one_layer():
                 EXPONENTIAL,
                 name="W",
             ),
-            MatrixIdentity(substitute(closed, {decay: eye(i)}), W0, SIZES, EXPONENTIAL, name="W(0)"),
+            MatrixIdentity(substitute(closed, {decay: eye(i)}), W0, SIZES, EXPONENTIAL, name="W|_{t=0}"),
             MatrixDynamics(norm2(gap) / 2, -norm2(gap) / tau, {W: -gap / tau}, SIZES),
             MatrixIdentity(reversal, (1 - 2 * fade) * sigma_yx, SIZES),
             MatrixDynamics(reversal, (sigma_yx - reversal) / tau, {fade: -fade / tau}, SIZES),

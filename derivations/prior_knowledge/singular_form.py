@@ -263,7 +263,7 @@ def exact_solution():
         (
             lemma,
             MatrixIdentity(Z_in.T @ Z_in + Z_out.T @ Z_out, gram_in_full, ONE_MODE, BASIS, name=r"Z^\top Z"),
-            MatrixIdentity(K, bracket_in_full, ONE_MODE, BASIS),
+            MatrixIdentity(K, bracket_in_full, ONE_MODE, BASIS, name="K"),
             MatrixDynamics(
                 growing_in_full, 4 * apart_in_full / tau, {t: sp.S.One}, ONE_MODE, BASIS, name="A"
             ),

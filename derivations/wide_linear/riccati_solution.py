@@ -67,8 +67,14 @@ def functions_of_root():
         MatrixDynamics(right_speed, P @ right, first, SHAPES, name=r"\dot u"),
         MatrixDynamics(left, left_speed, second, SHAPES, name="v"),
         MatrixDynamics(left_speed, left @ P, second, SHAPES, name=r"\dot v"),
-        *(MatrixIdentity(substitute(x, at_first), one, SHAPES) for x in solutions),
-        *(MatrixIdentity(substitute(x, at_first), N0, SHAPES, name="N_0") for x in speeds),
+        *(
+            MatrixIdentity(substitute(x, at_first), one, SHAPES, name=f"{name}(0)")
+            for name, x in zip("uv", solutions, strict=True)
+        ),
+        *(
+            MatrixIdentity(substitute(x, at_first), N0, SHAPES, name=rf"\dot {name}(0)")
+            for name, x in zip("uv", speeds, strict=True)
+        ),
     )
 
 
@@ -174,6 +180,7 @@ def riccati_integrals():
 
 
 I1, I2, I3 = (matrix(f"J{k}", c, c, f"J_{k}") for k in (1, 2, 3))
+nu0 = matrix("nu0", c, c, r"\nu_0")
 inverse_C0 = matrix("Ci0", c, c, "C_0^{-1}", symmetric=True)
 
 
@@ -209,7 +216,7 @@ def closed_form():
     by_v = {v: v_dot, growth: delta * growth, Z: 2 * eta_w * growth * v @ v.T}
     ratio, gram = (u_dot @ ui - delta / 2 * one) / eta_a, growth * v.T @ Z.inverse() @ v
     ratio_by_v = (vi @ v_dot - delta / 2 * one) / eta_a
-    start = {u: one, ui: one, u_dot: eta_a * nu + delta / 2 * one}
+    start = {u: one, ui: one, u_dot: eta_a * nu0 + delta / 2 * one}
     kept = (K + N0 @ H) @ (K + N0 @ H).T
     integral = inverse_C0 + 2 * eta_w * (I1 + N0 @ I2.T + I2 @ N0.T + N0 @ I3 @ N0.T)
     integrands = {I1: growth * K @ K, I2: growth * K @ H, I3: growth * H @ H}
@@ -218,9 +225,9 @@ def closed_form():
         r"$Z=C_0^{-1}+2\eta_w(J_1+N_0J_2+J_2N_0^\top+N_0J_3N_0^\top)$",
         (
             MatrixDynamics(ratio, nu_velocity(ratio, S), by_u, SHAPES, of_u, name=r"\nu"),
-            MatrixIdentity(substitute(ratio, start), nu, SHAPES, name=r"\nu_0"),
+            MatrixIdentity(substitute(ratio, start), nu0, SHAPES, name=r"\nu(0)"),
             MatrixDynamics(gram, C_velocity(ratio_by_v, gram), by_v, SHAPES, of_v, name="C"),
-            MatrixIdentity(substitute(gram, {v: one, growth: sp.S.One}), Z.inverse(), SHAPES, name="C_0"),
+            MatrixIdentity(substitute(gram, {v: one, growth: sp.S.One}), Z.inverse(), SHAPES, name="C(0)"),
             MatrixDynamics(integral, 2 * eta_w * growth * kept, integrands, SHAPES, COMMUTING, name="Z"),
             MatrixIdentity(
                 substitute(integral, dict.fromkeys(integrands, zero(c, c))), inverse_C0, SHAPES, name="Z(0)"
