@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -169,11 +170,17 @@ def test_ctrl_c_ends_the_workers_at_once_and_without_a_word(toy, tmp_path, patie
     (tmp_path / "stopped.py").write_text(STOPPED)
     options = {"cwd": tmp_path, "text": True, "start_new_session": True, "env": dict(os.environ)}
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
-    run = subprocess.Popen([sys.executable, "stopped.py"], **options, **pipes)
-    assert run.stdout.readline() == "started\n"
-    time.sleep(patience)
-    os.killpg(run.pid, signal.SIGINT)
-    assert run.communicate(timeout=20) == ("stopped\n", "")
+    # In the background of a shell the signal is ignored, and children inherit that.
+    heeding = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen([sys.executable, "stopped.py"], **options, **pipes, preexec_fn=heeding) as run:
+        assert run.stdout.readline() == "started\n"
+        time.sleep(patience)
+        os.killpg(run.pid, signal.SIGINT)
+        try:
+            found = run.communicate(timeout=20)
+        finally:
+            run.kill()
+    assert found == ("stopped\n", "")
 
 
 def test_any_executor_gives_the_same_cells_in_the_order_of_the_grid(toy, tmp_path):
