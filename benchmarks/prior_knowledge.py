@@ -15,17 +15,13 @@ that array. It is held against the same integration, which gives both.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import sys
-import time
-from importlib.metadata import version
-from pathlib import Path
 
 import mpmath as mp
 import numpy as np
+
+from benchmarks.stopwatch import best_of, status, surroundings, with_json
 
 STARTS, TIMES, SAMPLE, REFERENCED = 100, 1_000, 3, 1
 HORIZONS, REFERENCE_PLACES = (10.0, 1_000.0, 10_000.0), (0.05, 0.2)
@@ -79,15 +75,6 @@ def reference(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, t: float) -> np
         return np.array((half.T * half).tolist(), dtype=float)
 
 
-def _seconds(call) -> float:
-    best = float("inf")
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - begun)
-    return best
-
-
 def measure(size: int) -> dict[str, object]:
     """Times and errors at every horizon."""
     from derivations.prior_knowledge.functions import network_function, qqt
@@ -107,10 +94,10 @@ def measure(size: int) -> dict[str, object]:
         found = [integrate(W1[k], W2[k], sigma[k], times)[places] for k in range(REFERENCED)]
         row = {
             "horizon": horizon,
-            "exact_seconds": _seconds(lambda times=times: qqt(times, W1, W2, sigma)),
-            "network_seconds": _seconds(lambda times=times: network_function(times, W1, W2, sigma)),
-            "floor_seconds": _seconds(lambda: np.full((STARTS, TIMES, 2 * size, 2 * size), 1.0)),
-            "integration_seconds": _seconds(loop) * STARTS / SAMPLE,
+            "exact_seconds": best_of(lambda times=times: qqt(times, W1, W2, sigma), REPEATS),
+            "network_seconds": best_of(lambda times=times: network_function(times, W1, W2, sigma), REPEATS),
+            "floor_seconds": best_of(lambda: np.full((STARTS, TIMES, 2 * size, 2 * size), 1.0), REPEATS),
+            "integration_seconds": best_of(loop, REPEATS) * STARTS / SAMPLE,
             "exact_error": float(np.abs(exact - known).max() / np.abs(known).max()),
             "integration_error": float(np.abs(np.array(found) - known).max() / np.abs(known).max()),
         }
@@ -132,12 +119,8 @@ def measure(size: int) -> dict[str, object]:
             "rtol": RTOL,
             "atol": ATOL,
         },
-        "machine": {
-            "processor": platform.machine(),
-            "python": platform.python_version(),
-            "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
-        },
-        "versions": {name: version(name) for name in ("numpy", "scipy", "mpmath")},
+        **surroundings("numpy", "scipy", "mpmath"),
+        "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
         "rows": rows,
         "ratio": rows[-1]["ratio"],
         "wanted_ratio": WANTED_RATIO,
@@ -146,15 +129,10 @@ def measure(size: int) -> dict[str, object]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Exact Q Q^T against a loop over solve_ivp.")
+    parser = with_json("Exact Q Q^T against a loop over solve_ivp.")
     parser.add_argument("--size", type=int, default=20, help="inputs, hidden neurons and outputs")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args(arguments)
-    result = measure(options.size)
-    _show(result)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if result["holds"] else 1
+    return status(measure(options.size), _show, options.json)
 
 
 def _show(result) -> None:
@@ -176,7 +154,7 @@ def _show(result) -> None:
     console.print(table)
     ours, theirs = (max(row[f"{name}_error"] for row in result["rows"]) for name in ("exact", "integration"))
     console.print(
-        f"solve_ivp extrapolated from {SAMPLE} starts; {result['machine']['threads']} threads; errors {ours:.1e} and "
+        f"solve_ivp extrapolated from {SAMPLE} starts; {result['threads']} threads; errors {ours:.1e} and "
         f"{theirs:.1e} against {DIGITS} digits, {REFERENCED} start"
     )
     verdict = "reached" if result["holds"] else "missed"
