@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from numerics import ensembles
+from numerics import steppers
 from numerics.ensembles import log_checkpoints, networks, train
 from numerics.flows import gradient_descent
 from numerics.networks.two_layer import TwoLayer
 from numerics.observers import delta_drift, parameter_distance, standard_observers
 from numerics.order import fit_order, has_order
+from numerics.steppers import UNROLLED, Graphed, Stepper
 from numerics.teacher_student import draw_task, held_out, outputs, students
 
 SIZES = {"d": 5, "h": 6, "k": 2, "n": 12}
@@ -61,7 +62,7 @@ def test_each_network_of_an_ensemble_learns_as_if_it_were_alone(task, gamma, chu
 
 @pytest.mark.parametrize("gamma", [0.0, 0.1])
 def test_the_fused_activation_gives_the_same_numbers(task, gamma, monkeypatch):
-    monkeypatch.setattr(ensembles, "_compiled_gates", lambda: ensembles._plain_gates)
+    monkeypatch.setattr(steppers, "_compiled_gates", lambda: steppers._plain_gates)
     plain, fused = learn(task, gamma), learn(task, gamma, compiled=True)
     torch.testing.assert_close(plain.networks.W, fused.networks.W, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(plain.measured["moved"], fused.measured["moved"], rtol=1e-12)
@@ -92,7 +93,7 @@ def test_the_balance_drifts_at_first_order_in_the_step(task):
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(task, tmp_path):
-    whole = learn(task, dtype=torch.float32)
+    whole = learn(task, threads=1, dtype=torch.float32)
     seen = []
 
     def stopping(start, now):
@@ -102,14 +103,12 @@ def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(task, tmp_path)
         return parameter_distance(start, now)
 
     with pytest.raises(KeyboardInterrupt):
-        learn(task, dtype=torch.float32, observers={"moved": stopping}, resume=tmp_path)
+        learn(task, threads=1, dtype=torch.float32, observers={"moved": stopping}, resume=tmp_path)
     steps = []
-    original = ensembles._Stepper.steps
+    original = Stepper.steps
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            ensembles._Stepper, "steps", lambda self, count: (steps.append(count), original(self, count))
-        )
-        resumed = learn(task, dtype=torch.float32, resume=tmp_path)
+        patch.setattr(Stepper, "steps", lambda self, count: (steps.append(count), original(self, count)))
+        resumed = learn(task, threads=1, dtype=torch.float32, resume=tmp_path)
     assert steps == [30]
     assert torch.equal(resumed.networks.W, whole.networks.W)
     np.testing.assert_array_equal(resumed.measured["moved"], whole.measured["moved"])
@@ -220,7 +219,7 @@ class FakeCuda:
 
         def replay(self):
             type(self).replays += 1
-            self.stepper.steps(ensembles.UNROLLED)
+            self.stepper.steps(UNROLLED)
 
     def __init__(self, stepper):
         self.stepper, self.capturing = stepper, False
@@ -245,9 +244,9 @@ def test_a_graph_of_steps_starts_where_the_networks_are_and_takes_every_step_onc
     whole = learn(task, last=120)
     start = stack(task)
     data = [value.contiguous() for value in (task.X, task.X.T, task.y)]
-    stepper = ensembles._Stepper(start, torch.as_tensor(STEP), *data, compiled=False)
-    monkeypatch.setattr(ensembles.torch, "cuda", FakeCuda(stepper))
-    graphed = ensembles._Graphed(stepper)
+    stepper = Stepper(start, torch.as_tensor(STEP), *data, compiled=False)
+    monkeypatch.setattr(steppers.torch, "cuda", FakeCuda(stepper))
+    graphed = Graphed(stepper)
     torch.testing.assert_close(start.W, stack(task).W, rtol=0, atol=0)
     graphed.steps(120)
     assert FakeCuda.CUDAGraph.replays == 2
