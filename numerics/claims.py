@@ -112,6 +112,16 @@ def _finite(stderr: float) -> float | None:
     return stderr if math.isfinite(stderr) else None
 
 
+def differences(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """a − b of samples in pairs. Raises ValueError if there is not a partner for each."""
+    return [a - b for a, b in zip(first, second, strict=True)]
+
+
+def ratios(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """a / b of samples in pairs. Raises ValueError if there is not a partner for each."""
+    return [a / b for a, b in zip(first, second, strict=True)]
+
+
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's rank correlation of two sequences of the same length without ties; NaN if a value is NaN."""
     if len(first) != len(second) or len(first) < 2:
@@ -162,6 +172,10 @@ class Measurements(Sequence[Measurement]):
     def coordinates(self, name: str) -> list:
         """One coordinate of every cell."""
         return [row.cell[name] for row in self._rows]
+
+    def distinct(self, name: str) -> list:
+        """The different values of a coordinate, in the order of the grid."""
+        return list(dict.fromkeys(self.coordinates(name)))
 
     def value(self, name: str, **coordinates: object) -> float:
         """One measured number of the one cell with the given coordinates."""

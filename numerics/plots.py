@@ -50,6 +50,11 @@ def delta_colors(deltas) -> dict[float, tuple]:
     return colors
 
 
+def number(value: float, form: str = "g") -> str:
+    """A number in a given format, with a minus sign in place of the hyphen."""
+    return format(value, form).replace("-", "−")
+
+
 def style(axes, *, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
     """Labels and quiet spines for one panel."""
     axes.set_xlabel(xlabel)
@@ -80,7 +85,7 @@ def delta_legend(target, colors, **options) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=color, linewidth=2, label=f"{value:g}".replace("-", "−"))
+        Line2D([], [], color=color, linewidth=2, label=number(value))
         for value, color in sorted(colors.items())
     ]
     target.legend(handles=handles, title=r"$\delta$", frameon=False, fontsize=8, title_fontsize=10, **options)

@@ -19,15 +19,6 @@ from numerics.observers import standard_observers
 from numerics.study import Cell
 from numerics.teacher_student import draw_task, held_out, outputs, students
 
-WATCHED = (
-    "train_loss",
-    "test_loss",
-    "kernel_distance",
-    "hamming_distance",
-    "parameter_distance",
-    "delta_drift",
-)
-
 
 def train_seed(
     cells: Sequence[Mapping],
@@ -64,7 +55,7 @@ def train_seed(
     )
     early = sorted({100, int(run.steps[-2])} & set(run.steps.tolist()[1:-1]))
     return [
-        _cell(cell, run.steps, {name: run.measured[name][place] for name in WATCHED}, early)
+        _cell(cell, run.steps, {name: curves[place] for name, curves in run.measured.items()}, early)
         for place, cell in enumerate(cells)
     ]
 
@@ -80,12 +71,3 @@ def _cell(cell: Mapping, steps: np.ndarray, measured: Mapping[str, np.ndarray], 
 def _rounded(value: float) -> float | None:
     """Nine digits are more than a seed repeats; None for a student that diverged."""
     return float(f"{value:.9g}") if math.isfinite(value) else None
-
-
-def grid(cfg: Mapping) -> list[tuple[float, float]]:
-    """The points (τ, δ): τ logarithmic, δ linear, each given as [first, last, count] (τ by its log10)."""
-    low, high, count = cfg["log10_tau"]
-    taus = [float(f"{10.0 ** (low + (high - low) * k / (count - 1)):.12g}") for k in range(count)]
-    low, high, count = cfg["delta"]
-    deltas = [low + (high - low) * k / (count - 1) for k in range(count)]
-    return [(tau, delta) for tau in taus for delta in deltas]

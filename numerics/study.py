@@ -60,15 +60,13 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The outcome of one cell.
+class Cell(Measurement):
+    """The outcome of one cell: a measurement, and what is drawn of it.
 
     ``values`` are numbers (or None, for one that does not exist) and go into the evidence; ``curves`` are
     arrays, of the same shapes in every cell, and go into the figure and the data set only.
     """
 
-    cell: Mapping[str, object]
-    values: Mapping[str, object]
     curves: Mapping[str, object]
 
 

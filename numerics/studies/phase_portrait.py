@@ -16,17 +16,21 @@ draws at the level of 1e-3.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from numerics.claims import (
     at_least,
     at_most,
+    differences,
     mean_and_stderr,
     mean_at_least,
     mean_at_most,
     rank_correlation,
+    ratios,
 )
 from numerics.study import Cell, Plan, study
 
+# The grid is [first, last, count] of log₁₀ τ and of δ; the learning rate of the mean square loss is rate / τ².
 PAPER = {
     "log10_tau": [-1.0, 0.3, 17],
     "delta": [-1.0, 1.0, 17],
@@ -61,16 +65,28 @@ SCALES = {
     "paper": PAPER,
     "contrasts": {**PAPER, "log10_tau": [-1.0, 0.3, 3], "delta": [-1.0, 1.0, 5]},
 }
-# Where the authors' notebook found an extreme: after how many steps, of what, in which cell, and its value.
+
+
+class Anchor(NamedTuple):
+    """The mean of a measure over the published seeds, in one cell of the published grid: τ by its place, and δ."""
+
+    steps: int
+    measure: str
+    place: int
+    delta: float
+    mean: float
+
+
+# Cells in which the authors' notebook found an extreme.
 ANCHORS = (
-    (100, "test_loss", 0, 1.0, 0.0015167659),
-    (100, "kernel_distance", 0, 0.375, 0.2385023795),
-    (100, "kernel_distance", 7, -1.0, 3.14936e-5),
-    (100, "parameter_distance", 16, -1.0, 0.0211254028),
-    (100, "parameter_distance", 0, 0.125, 0.7275941636),
-    (1000, "test_loss", 0, 1.0, 0.00086754034),
-    (1000, "kernel_distance", 16, -1.0, 2.2741e-4),
-    (1000, "hamming_distance", 16, -1.0, 0.1041875),
+    Anchor(100, "test_loss", 0, 1.0, 0.0015167659),
+    Anchor(100, "kernel_distance", 0, 0.375, 0.2385023795),
+    Anchor(100, "kernel_distance", 7, -1.0, 3.14936e-5),
+    Anchor(100, "parameter_distance", 16, -1.0, 0.0211254028),
+    Anchor(100, "parameter_distance", 0, 0.125, 0.7275941636),
+    Anchor(1000, "test_loss", 0, 1.0, 0.00086754034),
+    Anchor(1000, "kernel_distance", 16, -1.0, 2.2741e-4),
+    Anchor(1000, "hamming_distance", 16, -1.0, 0.1041875),
 )
 MEASURES = (
     "train_loss",
@@ -83,26 +99,31 @@ MEASURES = (
 DIMS = {name: ("checkpoint",) for name in ("step", *MEASURES)}
 
 
-def cells(cfg):
-    from numerics.portraits import grid
+def grid_points(cfg):
+    """The points (τ, δ) of the grid, τ logarithmic, δ linear."""
+    low, high, count = cfg["delta"]
+    deltas = [low + (high - low) * k / (count - 1) for k in range(count)]
+    return [(tau_at(place, cfg), delta) for place in range(cfg["log10_tau"][-1]) for delta in deltas]
 
-    anchors = sorted({anchor_point(place, delta) for _, _, place, delta, _ in ANCHORS})
+
+def tau_at(place, cfg):
+    """The τ at a place of the grid, to twelve digits."""
+    low, high, count = cfg["log10_tau"]
+    return float(f"{10.0 ** (low + (high - low) * place / (count - 1)):.12g}")
+
+
+def cells(cfg):
+    anchors = sorted({(tau_at(anchor.place, PAPER), anchor.delta) for anchor in ANCHORS})
     return [
         {"part": "grid", "seed": seed, "tau": tau, "delta": delta}
         for seed in cfg["seeds"]
-        for tau, delta in grid(cfg)
+        for tau, delta in grid_points(cfg)
     ] + [
         {"part": "anchor", "seed": seed, "tau": tau, "delta": delta}
         for seed in PAPER["seeds"]
         for tau, delta in anchors
         if cfg["anchors"]
     ]
-
-
-def anchor_point(place, delta):
-    """A point of the published grid, whose τ are logarithmic."""
-    low, high, count = PAPER["log10_tau"]
-    return float(f"{10.0 ** (low + (high - low) * place / (count - 1)):.12g}"), delta
 
 
 def run(batch, cfg, device, resume):
@@ -137,7 +158,8 @@ def claims(measured):
 
 
 def _corners(grid):
-    taus, deltas = sorted(set(grid.coordinates("tau"))), sorted(set(grid.coordinates("delta")))
+    """The smallest and the largest τ, and all δ."""
+    taus, deltas = sorted(grid.distinct("tau")), sorted(grid.distinct("delta"))
     return taus[0], taus[-1], deltas
 
 
@@ -185,21 +207,21 @@ def _kernel_claims(grid):
             "kernel-grows-with-delta",
             f"at τ = {small:.3g} the kernel distance after the last step is larger at δ = {up:g} than at "
             f"δ = {down:g}, by at least 0.1",
-            _differences(late[up], late[down]),
+            differences(late[up], late[down]),
             0.1,
         ),
         mean_at_least(
             "upstream-rich-early",
             f"at τ = {small:.3g}, after 100 steps, the kernel distance at δ = {up:g} exceeds that at δ = {down:g} by "
             "at least 0.1",
-            _differences(early[up], early[down]),
+            differences(early[up], early[down]),
             0.1,
         ),
         mean_at_least(
             "upstream-earlier-than-balanced",
             f"at τ = {small:.3g}, after 100 steps, the kernel distance at δ = {up:g} exceeds that at δ = 0 by at "
             "least 0.05",
-            _differences(early[up], early[0.0]),
+            differences(early[up], early[0.0]),
             0.05,
         ),
     ]
@@ -209,7 +231,7 @@ def _test_claims(grid):
     small, _, deltas = _corners(grid)
     means = {
         (tau, delta): mean_and_stderr(grid.where(tau=tau, delta=delta).values("test_loss"))[0]
-        for tau in sorted(set(grid.coordinates("tau")))
+        for tau in sorted(grid.distinct("tau"))
         for delta in deltas
     }
     best = min(means, key=lambda point: math.inf if math.isnan(means[point]) else means[point])
@@ -225,7 +247,7 @@ def _test_claims(grid):
             "test-error-upstream-below-downstream",
             f"at τ = {small:.3g} the test loss at δ = {deltas[0]:g} is at least twice that at δ = {deltas[-1]:g}: "
             "mean binary logarithm of the ratio",
-            [math.log2(first / second) for first, second in zip(down, up, strict=True)],
+            [math.log2(ratio) for ratio in ratios(down, up)],
             1.0,
         ),
         at_least("best-is-upstream", "the smallest mean test loss of the grid lies at δ ≥ 0.5", best[1], 0.5),
@@ -233,16 +255,12 @@ def _test_claims(grid):
     ]
 
 
-def _differences(first, second):
-    return [a - b for a, b in zip(first, second, strict=True)]
-
-
 def _anchor_claims(measured):
     if "anchor" not in measured.coordinates("part"):
         return []
     found = []
     for step, name, place, delta, stored in ANCHORS:
-        tau, _ = anchor_point(place, delta)
+        tau = tau_at(place, PAPER)
         column = name if step == max(PAPER["anchors"]) else f"{name}@{step}"
         mean, _ = mean_and_stderr(measured.where(part="anchor", tau=tau, delta=delta).values(column))
         relative = name == "kernel_distance"

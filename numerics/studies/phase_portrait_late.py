@@ -15,21 +15,15 @@ from __future__ import annotations
 import math
 
 from numerics.claims import at_least, at_most
+from numerics.studies.phase_portrait import DIMS, MEASURES, grid_points
+from numerics.studies.phase_portrait import PAPER as PORTRAIT
 from numerics.study import Plan, study
 
+SHARED = ("log10_tau", "delta", "seeds", "d", "h", "k", "n", "test_size", "rate", "dtype")
 PAPER = {
-    "log10_tau": [-1.0, 0.3, 17],
-    "delta": [-1.0, 1.0, 17],
+    **{name: PORTRAIT[name] for name in SHARED},
     "part": "corners, axes, diagonals",
-    "seeds": list(range(100, 116)),
-    "d": 100,
-    "h": 50,
-    "k": 3,
-    "n": 1000,
-    "test_size": 10_000,
-    "rate": 5e-3,
     "steps": 1_000_000,
-    "dtype": "float32",
 }
 SCALES = {
     "smoke": {
@@ -52,23 +46,12 @@ SCALES = {
     "paper": PAPER,
     "contrasts": {**PAPER, "part": "corners and balanced", "seeds": [100, 101]},
 }
-MEASURES = (
-    "train_loss",
-    "test_loss",
-    "kernel_distance",
-    "hamming_distance",
-    "parameter_distance",
-    "delta_drift",
-)
-DIMS = {name: ("checkpoint",) for name in ("step", *MEASURES)}
 # The published figure does not resolve training losses below this number.
 FLOOR = 1e-10
 
 
 def cells(cfg):
-    from numerics.portraits import grid
-
-    points = grid(cfg)
+    points = grid_points(cfg)
     taus, deltas = sorted({tau for tau, _ in points}), sorted({delta for _, delta in points})
     chosen = [
         (tau, delta)
@@ -99,12 +82,7 @@ def run(batch, cfg, device, resume):
 
 def claims(measured):
     """What still changes in the last nine tenths of the training, and what does not."""
-    before = next(
-        int(name.partition("@")[2])
-        for name in sorted(
-            measured[0].values, key=lambda name: int(name.partition("@")[2] or 0), reverse=True
-        )
-    )
+    before = max(int(name.partition("@")[2] or 0) for name in measured[0].values)
     pairs = {
         name: list(zip(measured.values(f"{name}@{before}"), measured.values(name), strict=True))
         for name in MEASURES

@@ -33,6 +33,13 @@ PAPER = {
 }
 SCALES = {"smoke": {**PAPER, "steps": 20_000, "per_decade": 5}, "laptop": PAPER, "paper": PAPER}
 MEASURES = ("train_loss", "kernel_distance", "hamming_distance", "parameter_distance", "delta_drift")
+NAMES = {
+    "balanced": "τ = 0.1, δ = 0",
+    "large": "τ = 2, δ = 0",
+    "upstream": "τ = 0.1, δ ≈ 1",
+    "downstream": "τ = 0.1, δ ≈ −1",
+}
+TURNING, STAYING = ("balanced", "upstream"), ("large", "downstream")
 DIMS = {
     **{name: ("time",) for name in ("step", *MEASURES)},
     "path": ("neuron", "component", "time"),
@@ -75,20 +82,26 @@ def run(batch, cfg, device, resume):
         device=device,
         resume=resume,
     )
-    shared = found.steps, start.W.numpy(), task.teacher_W.numpy()
-    finals = found.networks.a.numpy(), found.networks.W.numpy()
+    weights = zip(start.W.numpy(), found.networks.a.numpy(), found.networks.W.numpy(), strict=True)
     return [
-        _cell(cell, {name: rows[place] for name, rows in found.measured.items()}, *shared, place, *finals)
-        for place, cell in enumerate(batch)
+        _cell(
+            cell,
+            found.steps,
+            {name: curves[place] for name, curves in found.measured.items()},
+            *student,
+            task.teacher_W.numpy(),
+        )
+        for place, (cell, student) in enumerate(zip(batch, weights, strict=True))
     ]
 
 
-def _cell(cell, measured, steps, W0, teacher, place, a, W):
+def _cell(cell, steps, measured, W0, a, W, teacher):
+    """One student, with W0 (h, d) at the start and a (h,), W (h, d) at the end, and the teacher's W (k, d)."""
     import numpy as np
 
-    turns = _angle(W0[place], W[place])
-    sizes = np.abs(a[place]) * np.linalg.norm(W[place], axis=-1)
-    to_teacher = _angle(W[place][:, None], teacher[None]).min(-1)
+    turns = _angle(W0, W)
+    sizes = np.abs(a) * np.linalg.norm(W, axis=-1)
+    to_teacher = _angle(W[:, None], teacher[None]).min(-1)
     loss = measured["train_loss"]
     fitted = steps[loss <= 0.1 * loss[0]]
     values = {
@@ -98,7 +111,7 @@ def _cell(cell, measured, steps, W0, teacher, place, a, W):
         "angle_to_teacher": float((sizes * to_teacher).sum() / sizes.sum()),
         "steps_to_a_tenth": int(fitted[0]) if fitted.size else None,
     }
-    curves = {**measured, "step": steps, "sign": np.sign(a[place]), "W": W[place], "teacher": teacher}
+    curves = {**measured, "step": steps, "sign": np.sign(a), "W": W, "teacher": teacher}
     return Cell(cell, values, curves)
 
 
@@ -112,37 +125,57 @@ def _angle(first, second):
 
 def claims(measured):
     """Which neurons turn, which stay, and who fits first."""
-    named = {
-        "balanced": "τ = 0.1, δ = 0",
-        "large": "τ = 2, δ = 0",
-        "upstream": "τ = 0.1, δ ≈ 1",
-        "downstream": "τ = 0.1, δ ≈ −1",
-    }
     rows = {_kind(row.cell): row.values for row in measured}
+    return [
+        *_direction_claims(rows),
+        *_speed_claims(rows),
+        at_least(
+            "kernels-move-where-neurons-turn",
+            "the kernel distance of each student whose neurons turn is at least ten times that of each whose "
+            "neurons stay",
+            min(rows[kind]["kernel_distance"] for kind in TURNING)
+            / max(rows[kind]["kernel_distance"] for kind in STAYING),
+            10.0,
+            about="own",
+        ),
+        at_most(
+            "balance-kept",
+            "no neuron's balance δ drifts by more than 1e-3: descent follows the flow",
+            max(row["delta_drift"] for row in rows.values()),
+            1e-3,
+            about="check",
+        ),
+    ]
+
+
+def _direction_claims(rows):
     turning = [
         at_least(
             f"{kind}-turns",
-            f"at {named[kind]} the neurons change direction: the mean angle between w_k at the start and at the "
+            f"at {NAMES[kind]} the neurons change direction: the mean angle between w_k at the start and at the "
             "end is at least 20°",
             rows[kind]["mean_turn"],
             20.0,
         )
-        for kind in ("balanced", "upstream")
+        for kind in TURNING
     ]
     staying = [
         at_most(
             f"{kind}-stays",
-            f"at {named[kind]} the neurons keep their directions: the mean angle between w_k at the start and at "
+            f"at {NAMES[kind]} the neurons keep their directions: the mean angle between w_k at the start and at "
             "the end is at most 5°",
             rows[kind]["mean_turn"],
             5.0,
         )
-        for kind in ("large", "downstream")
+        for kind in STAYING
     ]
+    return turning + staying
+
+
+def _speed_claims(rows):
+    """Who fits first, and what the first one of small scale has learned."""
     steps = {kind: row["steps_to_a_tenth"] or float("inf") for kind, row in rows.items()}
     return [
-        *turning,
-        *staying,
         at_least(
             "upstream-fits-fastest",
             "the upstream student has a tenth of its first loss left earlier than the balanced and the downstream "
@@ -164,26 +197,11 @@ def claims(measured):
             2.0,
             about="own",
         ),
-        at_least(
-            "kernels-move-where-neurons-turn",
-            "the kernel distance of each student whose neurons turn is at least ten times that of each whose "
-            "neurons stay",
-            min(rows[kind]["kernel_distance"] for kind in ("balanced", "upstream"))
-            / max(rows[kind]["kernel_distance"] for kind in ("large", "downstream")),
-            10.0,
-            about="own",
-        ),
-        at_most(
-            "balance-kept",
-            "no neuron's balance δ drifts by more than 1e-3: descent follows the flow",
-            max(row["delta_drift"] for row in rows.values()),
-            1e-3,
-            about="check",
-        ),
     ]
 
 
 def _kind(cell) -> str:
+    """Which of ``NAMES`` a student is."""
     if cell["tau"] > 1:
         return "large"
     return {0: "balanced", 1: "upstream", -1: "downstream"}[round(cell["delta"])]
@@ -192,7 +210,7 @@ def _kind(cell) -> str:
 def figure(results):
     import numpy as np
 
-    from numerics.plots import NEGATIVE, POSITIVE, draw_sectors, new_figure
+    from numerics.plots import NEGATIVE, POSITIVE, draw_sectors, new_figure, number
 
     drawing = new_figure(1, len(results), width=2.7, height=3.0)
     for axes, cell in zip(drawing.subplots(1, len(results), squeeze=False)[0], results, strict=True):
@@ -206,7 +224,7 @@ def figure(results):
             axes.plot(neuron[0], neuron[1], color=color, linewidth=0.8, alpha=0.8)
             axes.plot(neuron[0, -1], neuron[1, -1], ".", color=color, markersize=3.5)
         axes.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
-        tau, delta = cell.cell["tau"], f"{cell.cell['delta']:.3g}".replace("-", "−")
+        tau, delta = cell.cell["tau"], number(cell.cell["delta"], ".3g")
         axes.set_title(rf"$\tau = {tau:g}$, $\delta = {delta}$", fontsize=10)
     return drawing
 

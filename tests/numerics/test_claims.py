@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from numerics.claims import _T, mean_and_stderr, mean_at_least, mean_at_most, rank_correlation
+from numerics.claims import (
+    _T,
+    Measurement,
+    Measurements,
+    differences,
+    mean_and_stderr,
+    mean_at_least,
+    mean_at_most,
+    rank_correlation,
+    ratios,
+)
 
 
 def test_the_table_holds_the_quantiles_of_students_t():
@@ -40,3 +50,17 @@ def test_the_rank_correlation_is_spearmans():
     assert math.isnan(rank_correlation([1.0, math.nan], [1.0, 2.0]))
     with pytest.raises(ValueError, match="two sequences of one length"):
         rank_correlation([1.0], [1.0])
+
+
+def test_pairs_are_compared_partner_by_partner_and_none_is_left_over():
+    assert differences([3.0, 1.0], [1.0, 2.0]) == [2.0, -1.0]
+    assert ratios([3.0, 1.0], [1.0, 2.0]) == [3.0, 0.5]
+    for compare in (differences, ratios):
+        with pytest.raises(ValueError, match="shorter"):
+            compare([1.0, 2.0], [1.0])
+
+
+def test_the_values_of_a_coordinate_come_once_each_in_the_order_of_the_grid():
+    rows = [Measurement({"scale": scale, "seed": seed}, {}) for scale in (2.0, 0.5) for seed in (7, 3)]
+    assert Measurements(rows).distinct("scale") == [2.0, 0.5]
+    assert Measurements(rows).distinct("seed") == [7, 3]
