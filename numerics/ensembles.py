@@ -7,7 +7,7 @@ gives both of them: with r = f(X) − y and ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ 
     ∂L/∂w_k = a_k ξ_k,    ∂L/∂a_k = w_kᵀ ξ_k,        L = ½ Σᵢ rᵢ².
 
 On a CPU the stack is cut into chunks that fit the cache, each advanced from checkpoint to checkpoint by one
-thread; on CUDA the whole stack advances by a graph of steps that was captured once.
+thread; on CUDA the whole stack advances in one kernel, or by a graph of steps that was captured once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from numerics.checkpoint import Progress, fingerprint, load_state, save_state
 from numerics.observers import Networks, Observer
-from numerics.steppers import UNROLLED, Graphed, Stepper
+from numerics.steppers import Graphed, Stepper
+
+if TYPE_CHECKING:
+    from numerics.fused_steps import Fused
 
 CHUNK_BYTES = 2**20
 OBSERVED_AT_ONCE = 16
@@ -82,9 +86,10 @@ def train(
     are trained in. With ``resume``, a folder, the state is saved at every checkpoint and a run that was killed
     goes on from the last one.
 
-    ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks; ``compiled`` fuses the
-    activation with what surrounds it by torch.compile, which needs a compiler and pays on CUDA, where memory is
-    the bottleneck, but not on a CPU. Neither changes the numbers beyond rounding. Raises ValueError for what does
+    ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks. ``compiled`` needs Triton on
+    CUDA, where it pays: networks that ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel,
+    and for others torch.compile fuses the activation with what surrounds it. On a CPU it needs a compiler of C++ and
+    does not pay. Neither changes the numbers beyond rounding. Raises ValueError for what does
     not fit and for a folder with the state of another run.
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
@@ -156,13 +161,8 @@ class _Run:
         self.bounds = [(low, min(low + size, len(start))) for low in range(0, len(start), size)]
         speed = speed.to(dtype=dtype, device=device)
         self.steppers = [
-            Stepper(self.now.part(low, high), speed[low:high], *data, compiled) for low, high in self.bounds
+            _stepper(self.now.part(low, high), speed[low:high], *data, compiled) for low, high in self.bounds
         ]
-        if self.cuda:
-            self.steppers = [Graphed(stepper) for stepper in self.steppers]
-        elif compiled:
-            for stepper in self.steppers:
-                stepper.rehearse(1)
 
     def restore(self, a: np.ndarray, W: np.ndarray) -> None:
         self.now.a.copy_(torch.as_tensor(a))
@@ -180,6 +180,22 @@ class _Run:
             for name, observer in self.observers.items():
                 found[name].append(observer(start, now).cpu().numpy())
         return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def _stepper(part: Networks, speed, X, XT, y, compiled: bool) -> Stepper | Graphed | Fused:
+    """What takes the steps of some networks: on CUDA one kernel where it can, else a graph."""
+    cuda = X.device.type == "cuda"
+    if cuda and compiled:
+        from numerics import fused_steps
+
+        if fused_steps.fits(part):
+            return fused_steps.Fused(part, speed, X, y)
+    stepper = Stepper(part, speed, X, XT, y, compiled)
+    if cuda:
+        return Graphed(stepper)
+    if compiled:
+        stepper.rehearse(1)
+    return stepper
 
 
 class _Workers:
@@ -220,7 +236,7 @@ class _Workers:
         while self.taken[place] < after:
             if self.stop.is_set():
                 raise RuntimeError("the training was stopped")
-            count = min(UNROLLED, after - self.taken[place])
+            count = min(stepper.longest, after - self.taken[place])
             stepper.steps(count)
             self.taken[place] += count
             progress.report(sum(self.taken) / (len(self.taken) * max(last, 1)))

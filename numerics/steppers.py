@@ -12,6 +12,8 @@ UNROLLED = 50
 class Stepper:
     """One step of descent of a chunk, in place and without allocation."""
 
+    longest = UNROLLED
+
     def __init__(self, part: Networks, speed, X, XT, y, compiled: bool) -> None:
         (B, h, d), n = part.W.shape, len(X)
         self.a, self.W, self.gamma = part.a, part.W, float(part.gamma)
@@ -84,6 +86,8 @@ def _compiled_gates():
 
 class Graphed:
     """A stepper on CUDA whose steps were captured in a graph: many steps for one launch."""
+
+    longest = UNROLLED
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper
