@@ -51,8 +51,9 @@ SCALES = {
         "log10_tau": [-1.0, 0.3, 2],
         "delta": [-1.0, 1.0, 3],
         "seeds": [100, 101],
-        "test_size": 1000,
-        "steps": 200,
+        "n": 200,
+        "test_size": 200,
+        "steps": 2000,
         "anchors": [],
     },
     "laptop": {

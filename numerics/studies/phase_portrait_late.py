@@ -32,8 +32,8 @@ SCALES = {
         "delta": [-1.0, 1.0, 3],
         "part": "corners",
         "seeds": [100, 101],
-        "test_size": 1000,
-        "rate": 5e-2,
+        "n": 200,
+        "test_size": 200,
         "steps": 300,
     },
     "laptop": {

@@ -70,8 +70,9 @@ def test_the_portrait_runs_in_parts_and_counts_the_steps_of_each(tmp_path, capsy
     assert gpu_phase_portrait.main(command) == 0
     second = json.loads((tmp_path / "speed.json").read_text())
     assert second["complete"] and len(second["claims"]) == 14
-    assert first["network steps in this part"] + second["network steps in this part"] == 12 * 200
-    operations = 4 * 1000 * 100 * 50 * second["network steps in this part"]
+    steps = [part["network steps in this part"] for part in (first, second)]
+    assert sum(steps) == 12 * 2000 and steps[1] > 0
+    operations = 4 * 200 * 100 * 50 * steps[1]
     assert second["FLOP/s"] == pytest.approx(operations / second["seconds of this part"])
     assert second["fraction of matmul"] == pytest.approx(second["FLOP/s"] / second["matmul FLOP/s"])
     assert (tmp_path / "figure.png").exists()
