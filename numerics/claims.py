@@ -79,29 +79,34 @@ def mean_and_stderr(samples: Sequence[float]) -> tuple[float, float]:
     """Mean and standard error of independent samples; NaN without any, an infinite error for a single one."""
     if not samples:
         return math.nan, math.nan
-    mean = math.fsum(samples) / len(samples)
+    average = math.fsum(samples) / len(samples)
     if len(samples) == 1:
-        return mean, math.inf
-    variance = math.fsum((value - mean) ** 2 for value in samples) / (len(samples) - 1)
-    return mean, math.sqrt(variance / len(samples))
+        return average, math.inf
+    variance = math.fsum((value - average) ** 2 for value in samples) / (len(samples) - 1)
+    return average, math.sqrt(variance / len(samples))
+
+
+def mean(samples: Sequence[float]) -> float:
+    """The mean of samples, NaN without any."""
+    return mean_and_stderr(samples)[0]
 
 
 def mean_at_least(
     name: str, statement: str, samples: Sequence[float], threshold: float, *, about: str = "paper"
 ) -> Claim:
     """The claim that a mean is at least ``threshold``: the two-sided 95 % t interval lies above it."""
-    mean, stderr = mean_and_stderr(samples)
-    holds = bool(mean - _reach(samples) * stderr >= threshold)
-    return Claim(name, statement, about, mean, "at least, 95 %", float(threshold), holds, _finite(stderr))
+    average, stderr = mean_and_stderr(samples)
+    holds = bool(average - _reach(samples) * stderr >= threshold)
+    return Claim(name, statement, about, average, "at least, 95 %", float(threshold), holds, _finite(stderr))
 
 
 def mean_at_most(
     name: str, statement: str, samples: Sequence[float], threshold: float, *, about: str = "paper"
 ) -> Claim:
     """The claim that a mean is at most ``threshold``: the two-sided 95 % t interval lies below it."""
-    mean, stderr = mean_and_stderr(samples)
-    holds = bool(mean + _reach(samples) * stderr <= threshold)
-    return Claim(name, statement, about, mean, "at most, 95 %", float(threshold), holds, _finite(stderr))
+    average, stderr = mean_and_stderr(samples)
+    holds = bool(average + _reach(samples) * stderr <= threshold)
+    return Claim(name, statement, about, average, "at most, 95 %", float(threshold), holds, _finite(stderr))
 
 
 def _reach(samples: Sequence[float]) -> float:

@@ -6,7 +6,11 @@ O(h). The measured order is then 1; if the formula is wrong, the deviation stays
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+
+from numerics.claims import Claim, between
 
 ORDER_MARGIN = 0.1
 ORDER_STDERR = 0.03
@@ -42,3 +46,29 @@ def has_order(order: float, stderr: float, expected: float = 1.0) -> bool:
     0.03.
     """
     return abs(order - expected) <= ORDER_MARGIN and stderr <= ORDER_STDERR
+
+
+def order_claim(
+    name: str,
+    statement: str,
+    series: Iterable[tuple],
+    *,
+    expected: float = 1.0,
+    about: str = "paper",
+) -> Claim:
+    """The claim that every one of several series of (steps, errors) is of the expected order.
+
+    The estimate is the fitted order that is farthest from the expected one, with the largest of all standard errors.
+    It must be within 0.1 of the expected one, and the standard error at most 0.03.
+    """
+    fits = [fit_order(steps, errors) for steps, errors in series]
+    return between(
+        name,
+        statement,
+        max((order for order, _ in fits), key=lambda order: abs(order - expected)),
+        expected - ORDER_MARGIN,
+        expected + ORDER_MARGIN,
+        stderr=max(stderr for _, stderr in fits),
+        max_stderr=ORDER_STDERR,
+        about=about,
+    )

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import linregress
 
-from numerics.order import fit_order, has_order
+from numerics.order import fit_order, has_order, order_claim
 
 STEPS = [0.1, 0.05, 0.025, 0.0125]
 
@@ -47,3 +47,22 @@ def test_errors_that_are_not_positive_are_refused(errors):
 def test_two_points_do_not_make_an_order():
     with pytest.raises(ValueError, match="k >= 3"):
         fit_order([0.1, 0.05], [0.1, 0.05])
+
+
+def powers(*orders):
+    return [(STEPS, [3.0 * step**order for step in STEPS]) for order in orders]
+
+
+def test_a_claim_on_orders_is_decided_by_the_series_that_is_farthest_from_the_expected_one():
+    claim = order_claim("order", "O(h)", powers(1.01, 0.95, 1.03), about="check")
+    assert claim.holds and claim.about == "check" and claim.estimate == pytest.approx(0.95)
+    assert not order_claim("order", "O(h)", powers(1.0, 0.89)).holds
+    assert not order_claim("order", "O(h)", powers(1.0, 1.0), expected=2.0).holds
+    assert order_claim("order", "O(h²)", powers(1.95, 2.02), expected=2.0).estimate == pytest.approx(1.95)
+
+
+def test_one_unsteady_series_breaks_a_claim_on_orders_however_good_its_order():
+    unsteady = (STEPS, [0.1, 0.06, 0.021, 0.0125])
+    assert abs(fit_order(*unsteady)[0] - 1) < 0.1
+    claim = order_claim("order", "O(h)", [*powers(1.0), unsteady])
+    assert not claim.holds and claim.stderr == fit_order(*unsteady)[1]
