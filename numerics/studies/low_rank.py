@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from numerics.claims import at_least, at_most, between
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, between, differences
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
@@ -50,8 +50,7 @@ def _run_cell(cell, cfg, device):
 
     X, y, beta_0 = (np.array(cfg[name]) for name in ("X", "y", "beta_0"))
     a0, w0 = single_neuron_start(beta_0, cell["delta"])
-    shortest = np.linalg.pinv(X) @ y
-    null = np.array([-shortest[1], shortest[0]]) / np.linalg.norm(shortest)
+    shortest, null = _solutions(X, y)
     limit = implicit_bias(X=X, y=y, a0=a0, w0=w0)
     solver = gradient_flow(a0, w0, X, y, horizon=cfg["horizon"], rtol=cfg["rtol"], atol=cfg["rtol"])
     tight = gradient_flow(
@@ -86,6 +85,14 @@ def _run_cell(cell, cfg, device):
     return Cell(cell, values, {"beta": path.beta, "beta_limit": limit, "beta_0": beta_0})
 
 
+def _solutions(X, y):
+    """The shortest solution in the plane, and the unit vector along the line of all solutions."""
+    import numpy as np
+
+    shortest = np.linalg.pinv(X) @ y
+    return shortest, np.array([-shortest[1], shortest[0]]) / np.linalg.norm(shortest)
+
+
 def printed_alpha(shortest, null, beta_0, delta):
     """The coordinate of β(∞) along the null direction, as the paper prints it (appendix A.4.4)."""
     import numpy as np
@@ -100,13 +107,12 @@ def claims(measured):
     """β(∞) moves from the projection of β(0) through the balanced solution to the direction of β(0), as
     predicted.
     """
-    low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
-    alphas = [
-        alpha
-        for _, alpha in sorted(zip(measured.coordinates("delta"), measured.values("alpha_rk45"), strict=True))
-    ]
-    fits = [fit_order(row.values["descent_step"], row.values["descent_error"]) for row in measured]
-    gaps = [row.values["alpha_rk45"] - row.values["alpha_closed_form"] for row in measured]
+    return [*_limit_claims(measured), *_bias_claims(measured)]
+
+
+def _limit_claims(measured):
+    """The closed form of β(∞) on the paper's solver, on a tighter one and on trained networks."""
+    gaps = differences(measured.values("alpha_rk45"), measured.values("alpha_closed_form"))
     return [
         at_most(
             "limit-on-rk45",
@@ -129,17 +135,21 @@ def claims(measured):
             1e-9,
             about="check",
         ),
-        between(
+        order_claim(
             "descent-order",
             "networks trained with step h until t = 20 end O(h) away from the closed-form limit: the fitted "
-            "order farthest "
-            "from 1 over all δ",
-            max((fit[0] for fit in fits), key=lambda order: abs(order - 1)),
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=max(fit[1] for fit in fits),
-            max_stderr=ORDER_STDERR,
+            "order farthest from 1 over all δ",
+            [(row.values["descent_step"], row.values["descent_error"]) for row in measured],
         ),
+    ]
+
+
+def _bias_claims(measured):
+    """Which solution is selected far upstream, far downstream, and in between."""
+    low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
+    ordered = sorted(measured, key=lambda row: row.cell["delta"])
+    alphas = [row.values["alpha_rk45"] for row in ordered]
+    return [
         at_most(
             "upstream-projection",
             f"at δ = {high} the solution is within 0.05 of the projection of β(0) on the solutions",
@@ -155,8 +165,7 @@ def claims(measured):
         between(
             "balanced-between",
             "the balanced solution lies strictly between the two ends: its place on the way from the "
-            "upstream to the "
-            "downstream end, as a fraction",
+            "upstream to the downstream end, as a fraction",
             (measured.value("alpha_rk45", delta=0) - alphas[-1]) / (alphas[0] - alphas[-1]),
             0.05,
             0.95,
@@ -173,13 +182,12 @@ def claims(measured):
 def figure(results):
     import numpy as np
 
-    from numerics.plots import EXACT, delta_colors, delta_legend, measured, new_figure, style
+    from numerics.plots import delta_colors, delta_legend, measured, new_figure, style
 
     colors = delta_colors([cell.cell["delta"] for cell in results])
     drawing = new_figure(1, 2, width=3.9, height=3.3)
     left, right = drawing.subplots(1, 2)
-    cfg = PAPER
-    (x1, x2), target = cfg["X"][0], cfg["y"][0]
+    (x1, x2), target = PAPER["X"][0], PAPER["y"][0]
     first, second = np.meshgrid(np.linspace(-0.05, 1.8, 90), np.linspace(-0.05, 1.2, 90))
     residual = np.abs(x1 * first + x2 * second - target)
     left.contour(first, second, residual, levels=7, colors="0.88", linewidths=0.7)
@@ -197,7 +205,7 @@ def figure(results):
     left.text(1.0, 0.06, r"direction of $\beta(0)$", rotation=slope, color="0.4", **words)
     left.set(xlim=(-0.05, 1.75), ylim=(-0.05, 1.15))
     style(left, xlabel=r"$\beta_1$", ylabel=r"$\beta_2$", title="function space")
-    _along_line(right, results, colors, EXACT)
+    _along_line(right, results, colors)
     style(
         right,
         xlabel=r"$\delta$",
@@ -208,18 +216,20 @@ def figure(results):
     return drawing
 
 
-def _along_line(axes, results, colors, exact):
+def _along_line(axes, results, colors):
+    """|α(∞)| against δ: measured, the printed closed form, and the two ends."""
     import numpy as np
 
-    shortest = np.linalg.pinv(np.array(PAPER["X"])) @ np.array(PAPER["y"])
-    null = np.array([-shortest[1], shortest[0]]) / np.linalg.norm(shortest)
+    from numerics.plots import EXACT
+
+    shortest, null = _solutions(np.array(PAPER["X"]), np.array(PAPER["y"]))
     beta_0 = np.array(PAPER["beta_0"])
     deltas = np.linspace(-4.6, 4.6, 185)
     alphas = [abs(printed_alpha(shortest, null, beta_0, delta)) for delta in deltas]
     for cell in results:
         delta = cell.cell["delta"]
         axes.plot(delta, abs(cell.values["alpha_rk45"]), "o", color=colors[delta], markersize=8)
-    axes.plot(deltas, alphas, **exact)
+    axes.plot(deltas, alphas, **EXACT)
     across = abs(beta_0 @ null)
     ends = (
         ("projection", across, "top"),
