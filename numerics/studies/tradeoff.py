@@ -104,13 +104,7 @@ def _run_cell(cell, cfg):
 
 def claims(measured):
     """The tradeoff over δ, and the three rates at which it disappears with the size of the start."""
-    line = sorted(measured.where(problem="paper", size=1.0), key=lambda row: row.cell["delta"])
-    distance, angle, projection = (
-        [row.values[name] for row in line]
-        for name in ("distance_to_shortest", "angle_to_start", "distance_to_projection")
-    )
     random = [row for row in measured if row.cell["problem"] != "paper"]
-    rates = {delta: _rate(measured, delta) for delta in (-1, 0, 1)}
     return [
         at_most(
             "closed-form",
@@ -126,6 +120,19 @@ def claims(measured):
             1,
             about="check",
         ),
+        *_tradeoff_claims(measured),
+        *_vanishing_claims(measured),
+    ]
+
+
+def _tradeoff_claims(measured):
+    """Over δ the solution goes from the direction of the start to the shortest one."""
+    line = sorted(measured.where(problem="paper", size=1.0), key=lambda row: row.cell["delta"])
+    distance, angle, projection = (
+        [row.values[name] for row in line]
+        for name in ("distance_to_shortest", "angle_to_start", "distance_to_projection")
+    )
+    return [
         at_least(
             "shorter-upstream",
             "the distance to the shortest solution falls as δ grows: its smallest fall between neighbouring "
@@ -152,6 +159,13 @@ def claims(measured):
             angle[0],
             1.0,
         ),
+    ]
+
+
+def _vanishing_claims(measured):
+    """How the distance to the shortest solution falls with the size of the start, below, at and above δ = 0."""
+    rates = {delta: _rate(measured, delta) for delta in (-1, 0, 1)}
+    return [
         between(
             "vanishing-start-upstream",
             "at δ = 1 the distance to the shortest solution vanishes as s¹: fitted order over the three "
