@@ -9,8 +9,8 @@ wide as its inputs and outputs the paths for δ and −δ coincide; those for δ
 
 from __future__ import annotations
 
-from numerics.claims import at_least, at_most, between
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
@@ -160,20 +160,14 @@ def _first(times, reached) -> float | None:
 def claims(measured):
     """Lazy at large balances of both signs, rich and one mode after the other at none."""
     low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
-    fits = [fit_order(row.values["step"], row.values[name]) for row in measured for name in QUANTITIES]
-    order, stderr = max((f[0] for f in fits), key=lambda o: abs(o - 1)), max(f[1] for f in fits)
     balanced = measured.where(delta=0)[0].values
     first, second = balanced["half_times"]
     return [
-        between(
+        order_claim(
             "descent-order",
             "networks trained with step h deviate from the exact solution by O(h) in β, M and singular values: the "
             "fitted order farthest from 1",
-            order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=stderr,
-            max_stderr=ORDER_STDERR,
+            [(row.values["step"], row.values[name]) for row in measured for name in QUANTITIES],
         ),
         at_most(
             "lazy-at-large-balance",
