@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from numerics.claims import at_least, at_most, between
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, ratios
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
@@ -160,11 +160,7 @@ def _progress(loss, X, Y):
 
 def claims_fig_1(measured):
     """The curves of simulation and solution coincide, from every start, and the starts differ."""
-    ratios = [
-        measured.value("loss_half_time", start="small", seed=seed)
-        / measured.value("loss_half_time", start="large", seed=seed)
-        for seed in sorted(set(measured.coordinates("seed")))
-    ]
+    small, large = (measured.where(start=start).values("loss_half_time") for start in SIZES)
     return [
         *(
             _order(measured.where(start=start), "function", f"order-{start}", f"from {TITLES[start]}")
@@ -178,7 +174,7 @@ def claims_fig_1(measured):
             "starts-differ",
             "in every pair of one seed, small random weights need at least 3 times as long as large ones to "
             "remove half of the loss",
-            min(ratios),
+            min(ratios(small, large)),
             3.0,
         ),
         _resolved(measured, ("function",)),
@@ -204,17 +200,11 @@ def claims_fig_2ab(measured):
 
 
 def _order(rows, quantity, name, what):
-    """The order of the deviation in the rate: the one farthest from 1, and the largest standard error."""
-    fits = [fit_order(row.values["rate"], row.values[f"deviation_{quantity}"]) for row in rows]
-    return between(
+    return order_claim(
         name,
         f"{what}: the deviation from the solution falls as the learning rate; the fitted order farthest from 1 over "
         "seeds",
-        max((fit[0] for fit in fits), key=lambda order: abs(order - 1)),
-        1 - ORDER_MARGIN,
-        1 + ORDER_MARGIN,
-        stderr=max(fit[1] for fit in fits),
-        max_stderr=ORDER_STDERR,
+        [(row.values["rate"], row.values[f"deviation_{quantity}"]) for row in rows],
     )
 
 
