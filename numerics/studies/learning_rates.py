@@ -19,8 +19,8 @@ import math
 import random
 from itertools import pairwise
 
-from numerics.claims import at_least, at_most, between
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
@@ -158,7 +158,6 @@ def violations(rates, deviations) -> int:
 def claims_fig_2c(measured):
     """The deviation falls with the learning rate in every network."""
     curves = [(row.values["rate"], row.values["deviation"]) for row in measured]
-    fits = [fit_order(rates[-SMALL_RATES:], values[-SMALL_RATES:]) for rates, values in curves]
     steep = [math.log(values[0] / values[1]) / math.log(rates[0] / rates[1]) for rates, values in curves]
     return [
         at_most(
@@ -167,14 +166,10 @@ def claims_fig_2c(measured):
             sum(violations(*curve) for curve in curves),
             0,
         ),
-        between(
+        order_claim(
             "order",
             "the deviation falls as η over the four smallest rates: the fitted order farthest from 1 over networks",
-            max((fit[0] for fit in fits), key=lambda order: abs(order - 1)),
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=max(fit[1] for fit in fits),
-            max_stderr=ORDER_STDERR,
+            [(rates[-SMALL_RATES:], values[-SMALL_RATES:]) for rates, values in curves],
         ),
         _coincide("smallest-rate", "at the smallest rate, in every network", measured),
         at_most(
