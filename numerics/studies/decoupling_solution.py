@@ -12,8 +12,8 @@ contrast, the curves of a start without its couplings are compared in the same w
 
 from __future__ import annotations
 
-from numerics.claims import at_least, at_most, between
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
@@ -90,7 +90,9 @@ def _start(cell, cfg):
 
 
 def _deviations(connections, exact, formula=None):
-    """Of (networks, times, n, n) from a formula, the exact one by default, in units of the largest exact change."""
+    """How far connections (K, T, n, n) are from a formula, by default the exact solution, within and across the modes:
+    the largest deviation of each network (K,), in units of its largest exact change.
+    """
     import numpy as np
 
     diagonal = np.eye(exact.shape[-1])
@@ -104,7 +106,15 @@ def _deviations(connections, exact, formula=None):
 def claims(measured):
     """That the analytical and the numerical curves coincide, and that only the exact ones do."""
     return [
-        *(_order(measured, kind) for kind in KINDS),
+        *(
+            order_claim(
+                f"order-{kind}",
+                f"trained at the rate η the connections {kind} the modes deviate from equation (13) by O(η): the "
+                "fitted order that is farthest from 1",
+                [(row.values["rate"], row.values[f"deviation_{kind}"]) for row in measured],
+            )
+            for kind in KINDS
+        ),
         *(
             at_most(
                 f"coincide-{kind}",
@@ -138,22 +148,6 @@ def claims(measured):
             about="check",
         ),
     ]
-
-
-def _order(measured, kind):
-    """The claim on the order of convergence, from the network whose fit is farthest from 1."""
-    fits = [fit_order(row.values["rate"], row.values[f"deviation_{kind}"]) for row in measured]
-    worst = max((order for order, _ in fits), key=lambda order: abs(order - 1))
-    return between(
-        f"order-{kind}",
-        f"trained at the rate η the connections {kind} the modes deviate from equation (13) by O(η): the fitted order "
-        "that is farthest from 1",
-        worst,
-        1 - ORDER_MARGIN,
-        1 + ORDER_MARGIN,
-        stderr=max(stderr for _, stderr in fits),
-        max_stderr=ORDER_STDERR,
-    )
 
 
 def figure(results):
