@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from numerics.claims import at_least, at_most, between, mean_at_least
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, mean_at_least, ratios
+from numerics.order import order_claim
 from numerics.studies.reversal_deep import PAPER as DEEP
 from numerics.study import Cell, Plan, study
 
@@ -107,18 +107,12 @@ def _deep(batch, cfg):
 
 def claims(measured):
     """The shallow network learns the reversed task as its exact solution says, without the deep network's plateau."""
-    fits = [fit_order(PAPER["rates"], errors) for errors in (row.values["errors"] for row in measured)]
-    order = max((fit[0] for fit in fits), key=lambda found: abs(found - 1))
-    sooner = [math.log(row.values["deep_learned"] / row.values["learned"]) for row in measured]
+    sooner = ratios(measured.values("deep_learned"), measured.values("learned"))
     return [
-        between(
+        order_claim(
             "training-on-the-exact-solution",
             "gradient descent with step h deviates from the exact solution by O(h): the order farthest from 1",
-            order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=max(fit[1] for fit in fits),
-            max_stderr=ORDER_STDERR,
+            [(PAPER["rates"], row.values["errors"]) for row in measured],
         ),
         at_most(
             "target-reached",
@@ -144,7 +138,7 @@ def claims(measured):
             "shallow-learns-sooner",
             "1 % of the first loss is reached at least 5 times sooner than by the deep network: ln of the ratio, over "
             "seeds",
-            sooner,
+            [math.log(ratio) for ratio in sooner],
             math.log(5),
         ),
     ]
