@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from numerics.claims import at_most, between, mean_and_stderr, mean_at_least
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_most, between, mean_and_stderr, mean_at_least, ratios
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 SMALL, LARGE = 1e-3, 2.0
@@ -89,6 +89,7 @@ def run(batch, cfg, device, resume):
 
 
 def _start(cell, sigma, cfg):
+    """W1 (N_h, 8) and W2 (8, N_h), zero-balanced or Gaussian of the same variance, on the learnable side."""
     import numpy as np
 
     from numerics.learned_starts import to_learnable_side
@@ -113,16 +114,22 @@ def _apart(matrices, goal):
 def claims(measured):
     """Large zero-balanced starts are faster, and end in the same function and the same hidden representation."""
     balanced = measured.where(start="zero-balanced")
-    small, large = balanced.where(scale=SMALL), balanced.where(scale=LARGE)
-    order, order_stderr = _worst_order(balanced.values("hidden_at_end"))
-    follows, follows_stderr = _worst_order(balanced.values("following"))
-    scales = [scale for scale in dict.fromkeys(balanced.coordinates("scale")) if scale <= SMALL]
-    slope, stderr = mean_and_stderr(
-        [
-            _per_e_fold(balanced.where(scale=min(scales)), balanced.where(scale=SMALL), seed)
-            for seed in dict.fromkeys(balanced.coordinates("seed"))
-        ]
-    )
+    return [
+        *_speed_claims(balanced.where(scale=SMALL), balanced.where(scale=LARGE)),
+        *_end_claims(balanced),
+        order_claim(
+            "training-follows-the-flow",
+            "from all zero-balanced starts the loss of training with steps h is O(h) from that of the exact flow at "
+            "all times: the order farthest from 1",
+            [(PAPER["rates"], errors) for errors in balanced.values("following")],
+            about="check",
+        ),
+        *_own_claims(balanced, measured.where(start="Gaussian")),
+    ]
+
+
+def _speed_claims(small, large):
+    """Large starts are faster."""
     return [
         mean_at_least(
             "large-is-faster-in-training",
@@ -137,6 +144,12 @@ def claims(measured):
             _log_ratios(small.values("exact_time"), large.values("exact_time")),
             GAIN,
         ),
+    ]
+
+
+def _end_claims(balanced):
+    """What is computed and represented in the end does not depend on the start."""
+    return [
         at_most(
             "same-function",
             "from all zero-balanced starts training ends within 1e-6 |Σ| of Σ",
@@ -149,27 +162,21 @@ def claims(measured):
             max(balanced.values("exact_hidden_at_end")),
             1e-9,
         ),
-        between(
+        order_claim(
             "same-hidden-representation-in-training",
             "with steps h, W1ᵀW1 ends within O(h) of √(ΣᵀΣ): the fitted order farthest from 1 over all "
             "zero-balanced starts",
-            order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=order_stderr,
-            max_stderr=ORDER_STDERR,
+            [(PAPER["rates"], errors) for errors in balanced.values("hidden_at_end")],
         ),
-        between(
-            "training-follows-the-flow",
-            "from all zero-balanced starts the loss of training with steps h is O(h) from that of the exact flow at "
-            "all times: the order farthest from 1",
-            follows,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=follows_stderr,
-            max_stderr=ORDER_STDERR,
-            about="check",
-        ),
+    ]
+
+
+def _own_claims(balanced, gaussian):
+    """How long small starts wait, and what Gaussian ones represent."""
+    smallest = balanced.where(scale=min(balanced.distinct("scale")))
+    slopes = [_per_e_fold(smallest, balanced.where(scale=SMALL), seed) for seed in balanced.distinct("seed")]
+    slope, stderr = mean_and_stderr(slopes)
+    return [
         between(
             "small-starts-wait-by-the-logarithm",
             "below 1e-3 the time of the exact flow grows by 1/(2s) for each e-fold of the scale, s = 1 the weakest "
@@ -184,24 +191,19 @@ def claims(measured):
         mean_at_least(
             "balance-is-needed",
             "Gaussian weights of the large variance end with W1ᵀW1 at least 0.1 from √(ΣᵀΣ), relative, over seeds",
-            [row.values["hidden_at_end"][-1] for row in measured.where(start="Gaussian")],
+            [distances[-1] for distances in gaussian.values("hidden_at_end")],
             0.1,
             about="own",
         ),
     ]
 
 
-def _worst_order(series):
-    """The order in h farthest from 1 of several sequences of errors, and the largest of their standard errors."""
-    fits = [fit_order(PAPER["rates"], errors) for errors in series]
-    return max((fit[0] for fit in fits), key=lambda found: abs(found - 1)), max(fit[1] for fit in fits)
-
-
 def _log_ratios(first, second):
-    return [math.log(a / b) for a, b in zip(first, second, strict=True)]
+    return [math.log(ratio) for ratio in ratios(first, second)]
 
 
 def _per_e_fold(small, less_small, seed):
+    """How much later one start has learned than another one, in units of 1/2, for each e-fold between their scales."""
     first, second = small.where(seed=seed), less_small.where(seed=seed)
     e_folds = math.log(second.coordinates("scale")[0] / first.coordinates("scale")[0])
     return 2 * (first.values("exact_time")[0] - second.values("exact_time")[0]) / e_folds
