@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 STATE, FRACTION = "state.npz", "fraction"
+_THREAD = threading.local()
 
 
 def save_state(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -52,14 +54,26 @@ def fingerprint(*parts: object) -> str:
     return found.hexdigest()[:16]
 
 
+class Stopped(RuntimeError):
+    """A run was told to stop; it goes on from its last checkpoint."""
+
+
+def heed(told: threading.Event) -> None:
+    """Runs that begin in this thread stop once the event is set, the next time that they report."""
+    _THREAD.told = told
+
+
 class Progress:
     """Tells how far a run is, through a small file beside its state, at most once a second."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder, self.last = folder, 0.0
+        self.told: threading.Event | None = getattr(_THREAD, "told", None)
 
     def report(self, fraction: float) -> None:
-        """Set the fraction that is done. Without a folder, nothing happens."""
+        """Set the fraction that is done; without a folder, nothing is written. Raises Stopped if told to stop."""
+        if self.told is not None and self.told.is_set():
+            raise Stopped("the run was stopped; started again, it goes on from its last checkpoint")
         now = time.monotonic()
         if self.folder is None or now - self.last < 1.0:
             return

@@ -51,11 +51,11 @@ def run_study(
 
     ``study`` is a key or a Study; ``out`` defaults to ``studies/<key>/<scale>`` in the current folder. With
     ``evidence`` the measurements are also stored where the audit finds them. The progress bar goes to stderr.
-    Batches run in this process, one after the other, on ``workers`` processes of this machine, on the Dask
-    cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``). Raises StudyError,
-    before any work starts, for an unknown key or scale, a missing package, a device that is not there, a folder
-    that cannot be written, a folder that holds results of something else, and evidence of a study outside of any
-    package.
+    Batches run in this process, one after the other, on ``workers`` processes of this machine (streams, if the
+    device is a card), on the Dask cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``).
+    Raises StudyError, before any work starts, for an unknown key or scale, a missing package, a device that is not
+    there, a folder that cannot be written, a folder that holds results of something else, and evidence of a study
+    outside of any package.
     """
     study = load_study(study) if isinstance(study, str) else study
     configuration = study.configuration(scale)
@@ -73,7 +73,7 @@ def run_study(
     store = made(evidence_folder(study.module)) if evidence else None
     with sole_user(folder):
         claim_folder(folder, identity)
-        with nullcontext(executor) if executor else chosen(workers, scheduler) as where:
+        with nullcontext(executor) if executor else chosen(workers, scheduler, device) as where:
             cells = complete(study, configuration, device, folder, progress=progress, executor=where)
         rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
         claims = recomputed_claims(study, rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import torch
 
 from numerics.observers import Networks
@@ -84,20 +86,23 @@ def _compiled_gates():
     return _CACHE[0]
 
 
+_CAPTURE = threading.Lock()
+
+
 class Graphed:
     """A stepper on CUDA whose steps were captured in a graph: many steps for one launch."""
 
     longest = UNROLLED
 
     def __init__(self, stepper: Stepper) -> None:
-        self.stepper = stepper
+        self.stepper, self.graph = stepper, torch.cuda.CUDAGraph()
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             stepper.rehearse(3)
         torch.cuda.current_stream().wait_stream(aside)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
+        # Other threads may train on this card meanwhile: what they do is no part of the graph and no reason to give up.
+        with _CAPTURE, torch.cuda.graph(self.graph, stream=aside, capture_error_mode="thread_local"):
             stepper.steps(UNROLLED)
 
     def steps(self, count: int) -> None:

@@ -15,14 +15,21 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import (
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
-from numerics.checkpoint import fraction_done
+from numerics.checkpoint import fraction_done, heed
 from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
 from numerics.study import Cell, Plan, Study, StudyError
 
@@ -94,9 +101,34 @@ def processes(count: int) -> Workers:
     return Workers(count, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),))
 
 
+class Streams(ThreadPoolExecutor):
+    """Threads of this process whose batches share a card, each in a stream of its own.
+
+    Batches that are too small to fill the card then run side by side, which processes would not.
+    """
+
+    def __init__(self, count: int, device: str) -> None:
+        self.told = threading.Event()
+        super().__init__(count, initializer=_begin_stream, initargs=(device, self.told))
+
+    def end(self) -> None:
+        """Stop whatever runs, within a moment, and drop the rest."""
+        self.told.set()
+        self.shutdown(cancel_futures=True)
+
+
+def _begin_stream(device: str, told: threading.Event) -> None:
+    import torch
+
+    heed(told)
+    if torch.device(device).type == "cuda":
+        torch.cuda.set_stream(torch.cuda.Stream(device))
+
+
 @contextmanager
-def workers(count: int = 1, scheduler: str | None = None) -> Iterator[Executor | None]:
-    """Where batches run: in this process, on ``count`` processes of this machine, or on a Dask cluster.
+def workers(count: int = 1, scheduler: str | None = None, device: str = "cpu") -> Iterator[Executor | None]:
+    """Where batches run: in this process, on ``count`` processes of this machine, or on a Dask cluster; with a
+    ``device`` that is no CPU, in ``count`` streams of that device.
 
     ``scheduler`` is the address of a Dask scheduler, tcp://host:8786, whose workers must see the folder of results
     under the same path. Raises StudyError for a count below one, for both at once, without the extra `cluster`,
@@ -105,7 +137,7 @@ def workers(count: int = 1, scheduler: str | None = None) -> Iterator[Executor |
     if count < 1:
         raise StudyError(f"a run needs at least one worker, not {count}")
     if scheduler is None:
-        with processes(count) if count > 1 else nullcontext() as executor:
+        with nullcontext() if count == 1 else _several(count, device) as executor:
             yield executor
         return
     if count > 1:
@@ -115,6 +147,10 @@ def workers(count: int = 1, scheduler: str | None = None) -> Iterator[Executor |
         yield client.get_executor()
     finally:
         client.close()
+
+
+def _several(count: int, device: str) -> Workers | Streams:
+    return processes(count) if device == "cpu" else Streams(count, device)
 
 
 def _client(scheduler: str):
@@ -169,6 +205,8 @@ def _outcomes(study, waiting, configuration, device, executor) -> Iterator[tuple
         if isinstance(executor, Workers):
             executor.end()
             wait(jobs, timeout=ANSWER)  # a pool reports its end to every job that was not cancelled before
+        elif isinstance(executor, Streams):
+            executor.end()
         raise
     finally:
         for job in jobs:

@@ -204,7 +204,9 @@ def run_study(
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
     out: Annotated[Path | None, typer.Option(help="The folder of figure, data and claims.")] = None,
     evidence: Store = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes of this machine, each on one core.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes of this machine, each on one core; streams, on a card.")
+    ] = 1,
     scheduler: Annotated[
         str | None,
         typer.Option(help="A Dask scheduler instead, tcp://host:8786, that sees the same folders."),

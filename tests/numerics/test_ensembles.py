@@ -231,7 +231,8 @@ class FakeCuda:
         return nullcontext()
 
     @contextmanager
-    def graph(self, graph):
+    def graph(self, graph, stream, capture_error_mode):
+        assert isinstance(stream, self.Stream) and capture_error_mode == "thread_local"
         before = self.stepper.a.clone(), self.stepper.W.clone()
         yield
         assert not torch.equal(before[1], self.stepper.W)

@@ -17,11 +17,14 @@ import numpy as np
 import pytest
 
 from numerics import sweep
-from numerics.checkpoint import Progress, fraction_done, load_state, save_state
+from numerics.checkpoint import Progress, Stopped, fraction_done, load_state, save_state
+from numerics.ensembles import networks, train
+from numerics.observers import parameter_distance
 from numerics.runs import run_study
 from numerics.store import CELLS, finish_batch, read_cells, recover
 from numerics.study import Cell, Plan, StudyError
-from numerics.sweep import batches, processes, workers
+from numerics.sweep import Streams, batches, processes, workers
+from numerics.teacher_student import draw_task, students
 
 TOY = '''
 """Three seeds of four networks, with a log of every interval that starts between two checkpoints."""
@@ -267,6 +270,56 @@ def test_progress_is_read_from_beside_the_state(tmp_path):
     Progress(tmp_path / "batch").report(0.25)
     assert fraction_done(tmp_path / "batch") == 0.25
     Progress(None).report(0.5)
+
+
+def endless(resume):
+    """A training that will not end by itself, with a checkpoint after its first step."""
+    task = draw_task(1, d=3, h=4, k=2, n=6)
+    start = networks(*students(task, np.full(2, 0.5), np.zeros(2)))
+    options = {"checkpoints": [0, 1, 10**9], "observers": {"moved": parameter_distance}, "threads": 1}
+    return train(start, task.X, task.y, step=1e-3, resume=resume, **options)
+
+
+def finished(folder):
+    """How many checkpoints a training has behind it."""
+    return int(np.load(folder / "state.npz")["done"]) if (folder / "state.npz").exists() else 0
+
+
+def test_streams_end_at_once_and_leave_their_checkpoints(tmp_path):
+    executor = Streams(2, "cpu")
+    folders = [tmp_path / name for name in "abc"]
+    jobs = [executor.submit(endless, folder) for folder in folders]
+    while [finished(folder) for folder in folders[:2]] != [2, 2]:
+        time.sleep(0.01)
+    executor.end()
+    assert [type(job.exception()) for job in jobs[:2]] == [Stopped, Stopped] and jobs[2].cancelled()
+    assert [finished(folder) for folder in folders] == [2, 2, 0]
+
+
+def test_ctrl_c_ends_streams(toy, tmp_path, monkeypatch):
+    study, _ = toy
+
+    def interrupted(jobs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "as_completed", interrupted)
+    with Streams(1, "cpu") as executor, pytest.raises(KeyboardInterrupt):
+        quiet(study.ensemble, tmp_path / "out", executor=executor)
+    assert executor.told.is_set()
+
+
+def test_threads_of_others_are_not_told_to_stop(tmp_path):
+    with Streams(1, "cpu") as executor:
+        executor.submit(abs, 1).result()
+        executor.end()
+    Progress(None).report(0.5)
+
+
+def test_on_a_card_workers_are_streams():
+    with workers(2, device="cuda") as executor:
+        assert isinstance(executor, Streams)
+    with workers(2, device="cpu") as executor:
+        assert not isinstance(executor, Streams)
 
 
 def test_one_worker_is_this_process():
