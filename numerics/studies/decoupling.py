@@ -21,9 +21,10 @@ Large starts train at the rate η/(1 + σ²/3), as their first steps are large.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from numerics.claims import at_least, at_most, between, mean_at_most
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, mean, mean_at_most
+from numerics.order import fit_order, order_claim
 from numerics.study import Cell, Plan, study
 
 SMALL, INTERMEDIATE, LARGE = 1e-6, 0.25, 9.0
@@ -54,11 +55,18 @@ SCALES = {
     "laptop": PAPER,
     "paper": PAPER,
 }
-LEARNED = 0.95
-VISIBLE = 0.01
-NEAR = 0.05
-NEAR_ZERO = 0.1
+# A mode is learned at this part of its singular value, and a time is near another one within this part of it.
+LEARNED, NEAR = 0.95, 0.05
+# In units of the mean singular value: which rise of |b| counts, and up to where it is near zero.
+VISIBLE, NEAR_ZERO = 0.01, 0.1
+DIMS = {
+    "t": ("time",),
+    "matrix": ("output", "input"),
+    "trained": ("element", "network", "time"),
+    "exact": ("element", "network", "time"),
+}
 FORMULA = {"printed": "as printed", "predicted": "with the 1 in its logarithm"}
+# Which network the figure shows, and until when.
 SHOWN, UNTIL = 23, {SMALL: 14.0, INTERMEDIATE: 5.0, LARGE: 1.0}
 TITLES = {"dense": "dense", "unequal": "unequal diagonal", "equal": "equal diagonal"}
 
@@ -216,27 +224,33 @@ def _numbers(times):
 
 def claims(measured):
     """What the source says of the coupling at each size of the start, and of the time of its peak."""
-    targets = list(dict.fromkeys(measured.coordinates("target")))
-    sizes = list(dict.fromkeys(measured.coordinates("variance")))
-    small = [size for size in sizes if size <= SMALL]
-    shrinks = {target: _shrinks(measured, target, small) for target in targets}
-    distinct = [target for target in targets if target != "equal"]
-    drawn = [_networks(measured.where(variance=size)) for size in (SMALL, INTERMEDIATE, LARGE)]
-    moderate, large = drawn[1:]
-    peaked = [one for one in moderate if one["peak"] > 0]
-    finished = [one for one in peaked if one["learned"] is not None]
-    safe = [one for one in moderate + large if _large_everywhere(*one["start"], *one["s"])]
-    late = [one for one in finished if one["peak"] >= one["learned"]]
+    moderate, large = (_networks(measured.where(variance=size)) for size in (INTERMEDIATE, LARGE))
+    peaked = [one for one in moderate if one.peak > 0]
+    finished = [one for one in peaked if one.learned is not None]
+    safe = [one for one in moderate + large if _large_everywhere(*one.start, *one.s)]
+    small = [size for size in measured.distinct("variance") if size <= SMALL]
+    shrinks = {target: _shrinks(measured, target, small) for target in measured.distinct("target")}
+    return [
+        *_silence_claims(measured, shrinks),
+        *_size_claims(large, finished),
+        *_peak_claims(measured),
+        *_own_claims(measured, shrinks, safe, peaked),
+        *_checks(measured, moderate, large, safe, peaked, finished),
+    ]
+
+
+def _silence_claims(measured, shrinks):
+    """Small starts keep the coupling near zero."""
     return [
         *(
             at_least(
                 f"silent-{target}",
                 f"{TITLES[target]} task: the largest |b| shrinks with the variance of small starts, at least like its "
                 "power 0.1 (geometric mean over networks): the fitted power",
-                shrinks[target],
+                power,
                 0.1,
             )
-            for target in targets
+            for target, power in shrinks.items()
         ),
         *(
             mean_at_most(
@@ -246,30 +260,52 @@ def claims(measured):
                 measured.value("height", target=target, variance=SMALL),
                 NEAR_ZERO,
             )
-            for target in targets
+            for target in shrinks
         ),
+    ]
+
+
+def _size_claims(large, finished):
+    """From large starts the coupling falls; from intermediate ones it peaks before the modes are learned."""
+    return [
         at_least(
             "monotone-when-large",
             f"of {len(large)} large starts, the fraction whose |b| never rises by {VISIBLE} of the mean singular value",
-            sum(one["rise"] < VISIBLE for one in large) / len(large),
+            sum(one.rise < VISIBLE for one in large) / len(large),
             0.95,
         ),
         at_most(
             "peak-before-learned",
             f"of {len(finished)} intermediate starts whose |b| has a peak and whose modes are learned in time, how "
             f"many reach it after both modes have come to {LEARNED:.0%} of their singular values for good",
-            len(late),
+            sum(one.peak >= one.learned for one in finished),
             0,
         ),
+    ]
+
+
+def _peak_claims(measured):
+    """When the coupling is largest, as printed and as derived."""
+    return [
         *(_peak_line(measured, size, "printed", "paper") for size in (SMALL, INTERMEDIATE)),
         *(_peak_line(measured, size, "predicted", "own") for size in (SMALL, INTERMEDIATE)),
         _peak_order(measured, "printed", "paper"),
         _peak_order(measured, "predicted", "own"),
+    ]
+
+
+def _own_claims(measured, shrinks, safe, peaked):
+    """How silent small starts are, which starts have no peak, and what is learned at a peak."""
+    return [
         at_most(
             "silence-has-its-power",
             "for s₁ > s₂ the largest |b| falls with the power (s₁ − s₂)/(2 s₁) of the variance: the largest deviation "
             "of the fitted power",
-            max(abs(shrinks[target] - _power(measured, target)) for target in distinct),
+            max(
+                abs(power - _power(measured, target))
+                for target, power in shrinks.items()
+                if target != "equal"
+            ),
             0.03,
             about="own",
         ),
@@ -278,7 +314,7 @@ def claims(measured):
             "for s₁ = s₂ = s the largest |b| is s|b|/(a₁ + a₂ + 2√Δ) from small starts: the largest relative "
             "deviation",
             max(
-                abs(one["height"] / _silent_limit(*one["start"]) - 1)
+                abs(one.height / _silent_limit(*one.start) - 1)
                 for one in _networks(measured.where(target="equal", variance=SMALL))
             ),
             0.01,
@@ -287,7 +323,7 @@ def claims(measured):
         at_most(
             "monotone-where-large-everywhere",
             f"of {len(safe)} starts with A(0)ᵀA(0) ⪰ S̃/2, how many have a |b| that rises by a millionth",
-            sum(one["rise"] > 1e-6 for one in safe),
+            sum(one.rise > 1e-6 for one in safe),
             0,
             about="own",
         ),
@@ -295,11 +331,17 @@ def claims(measured):
             "half-learned-on-average",
             "at a peak a₁ + a₂ = (s₁ + s₂)/2, whatever the task: the largest relative deviation over intermediate "
             "starts",
-            max(abs(2 * one["sum"] / sum(one["s"]) - 1) for one in peaked),
+            max(abs(2 * one.sum_at_peak / sum(one.s) - 1) for one in peaked),
             0.01,
             about="own",
         ),
-        _order(
+    ]
+
+
+def _checks(measured, moderate, large, safe, peaked, finished):
+    """Training is on the exact solution, and there are networks enough of every kind."""
+    return [
+        order_claim(
             "descent-order",
             "trained at the rate η the three elements of AᵀA deviate from the exact solution by O(η), on average over "
             "networks: the fitted order that is farthest from 1",
@@ -328,33 +370,52 @@ def claims(measured):
     ]
 
 
+@dataclass(frozen=True)
+class Network:
+    """What was measured of one network at the smallest rate.
+
+    The singular values of its task and (a₁, a₂, b) at the start; the largest |b| and the largest rise of |b|, in units
+    of the mean singular value; the moment of the largest |b| and a₁ + a₂ there; the printed and the predicted moment,
+    and when both modes are learned, None for what does not exist.
+    """
+
+    s: tuple[float, float]
+    start: tuple[float, float, float]
+    height: float
+    rise: float
+    peak: float
+    sum_at_peak: float
+    printed: float | None
+    predicted: float | None
+    learned: float | None
+
+
 def _networks(rows):
-    """What was measured of each network of some cells, at the smallest rate."""
+    """The networks of some cells."""
+    measures = (
+        "height",
+        "rise",
+        "peak_time",
+        "sum_at_peak",
+        "printed_time",
+        "predicted_time",
+        "learned_time",
+    )
     return [
-        {
-            "s": row.values["s"],
-            "start": tuple(row.values[name][k] for name in ("a1", "a2", "b")),
-            "height": row.values["height"][k],
-            "rise": row.values["rise"][k],
-            "peak": row.values["peak_time"][k],
-            "sum": row.values["sum_at_peak"][k],
-            "learned": row.values["learned_time"][k],
-            "printed": row.values["printed_time"][k],
-            "predicted": row.values["predicted_time"][k],
-        }
+        Network(tuple(row.values["s"]), start, *numbers)
         for row in rows
-        for k in range(len(row.values["a1"]))
+        for start, numbers in zip(
+            zip(*(row.values[name] for name in ("a1", "a2", "b")), strict=True),
+            zip(*(row.values[name] for name in measures), strict=True),
+            strict=True,
+        )
     ]
 
 
 def _shrinks(measured, target, sizes):
     """The fitted power of the variance with which the geometric mean of the largest |b| falls."""
-    heights = [
-        math.exp(math.fsum(map(math.log, found)) / len(found))
-        for size in sizes
-        for found in [measured.value("height", target=target, variance=size)]
-    ]
-    return fit_order(sizes, heights)[0]
+    heights = [measured.value("height", target=target, variance=size) for size in sizes]
+    return fit_order(sizes, [math.exp(mean([*map(math.log, found)])) for found in heights])[0]
 
 
 def _power(measured, target):
@@ -376,8 +437,9 @@ def _large_everywhere(a1, a2, b, s1, s2):
 
 def _peak_line(measured, size, name, about):
     """The claim that the line at the printed or the predicted time is where |b| is largest."""
-    found = [one for one in _networks(measured.where(target="equal", variance=size)) if one["peak"] > 0]
-    near = [one for one in found if one[name] is not None and abs(one[name] / one["peak"] - 1) <= NEAR]
+    found = [one for one in _networks(measured.where(target="equal", variance=size)) if one.peak > 0]
+    times = [(one.peak, getattr(one, name)) for one in found]
+    near = [peak for peak, told in times if told is not None and abs(told / peak - 1) <= NEAR]
     return at_least(
         f"{name}-peak-{NAMES[size]}",
         f"equal diagonal, {NAMES[size]} starts: the time of the peak, {FORMULA[name]}, is within {NEAR:.0%} of the "
@@ -390,7 +452,7 @@ def _peak_line(measured, size, name, about):
 
 def _peak_order(measured, name, about):
     """The claim that trained networks come to the printed or the predicted time of the peak as their rate falls."""
-    return _order(
+    return order_claim(
         f"{name}-peak-order",
         "equal diagonal: trained at the rate η the moment of the largest |b| is O(η) from the time of the peak, "
         f"{FORMULA[name]}, on average over networks: the fitted order that is farthest from 1",
@@ -399,22 +461,6 @@ def _peak_order(measured, name, about):
             for size in (SMALL, INTERMEDIATE)
             for row in measured.where(target="equal", variance=size)
         ],
-        about=about,
-    )
-
-
-def _order(name, statement, series, about):
-    """The claim that every series of (rates, deviations) is of first order."""
-    fits = [fit_order(*one) for one in series]
-    worst = max((order for order, _ in fits), key=lambda order: abs(order - 1))
-    return between(
-        name,
-        statement,
-        worst,
-        1 - ORDER_MARGIN,
-        1 + ORDER_MARGIN,
-        stderr=max(stderr for _, stderr in fits),
-        max_stderr=ORDER_STDERR,
         about=about,
     )
 
@@ -461,11 +507,14 @@ def _legend():
 
 
 def _matrix(axes, target, title):
+    """The task as a picture with its numbers."""
     import numpy as np
+
+    from numerics.plots import number
 
     axes.imshow(target, cmap="RdBu_r", vmin=-3, vmax=3)
     for (row, column), entry in np.ndenumerate(target):
-        axes.text(column, row, f"{entry:g}".replace("-", "−"), ha="center", va="center", fontsize=9)
+        axes.text(column, row, number(entry), ha="center", va="center", fontsize=9)
     axes.set_title(title, fontsize=10)
     axes.set(xticks=[], yticks=[])
 
@@ -492,10 +541,4 @@ def _curves(axes, cell):
     title="How two modes decouple: three tasks, and starts of three sizes",
 )
 def decoupling():
-    dims = {
-        "t": ("time",),
-        "matrix": ("output", "input"),
-        "trained": ("element", "network", "time"),
-        "exact": ("element", "network", "time"),
-    }
-    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=dims)
+    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)
