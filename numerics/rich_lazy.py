@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from numerics.learned_starts import to_learnable_side
 from numerics.linear_descent import descend, random_start, zero_balanced_start
 
 SMALL, LARGE, BALANCED = KINDS = ("small random", "large random", "large zero-balanced")
@@ -31,17 +32,8 @@ def start(kind: str, cfg: Mapping, seed: int, sigma: np.ndarray) -> tuple[np.nda
     generator = np.random.default_rng([seed, KINDS.index(kind)])
     shape = cfg["hidden"], sigma.shape[1], sigma.shape[0]
     if kind == BALANCED:
-        return learnable_sign(*zero_balanced_start(*shape, cfg["large"] ** 2, generator), sigma)
+        return to_learnable_side(*zero_balanced_start(*shape, cfg["large"] ** 2, generator), sigma)
     return random_start(*shape, cfg["small" if kind == SMALL else "large"], generator)
-
-
-def learnable_sign(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weights with det(W2 W1) det Σ > 0: the first row of W2 changes its sign where it has to, which leaves
-    W2ᵀ W2 as it is.
-    """
-    if np.linalg.det(W2 @ W1) * np.linalg.det(sigma) < 0:
-        W2 = W2 * np.where(np.arange(len(W2)) == 0, -1.0, 1.0)[:, None]
-    return W1, W2
 
 
 def state(W1: np.ndarray, W2: np.ndarray) -> np.ndarray:

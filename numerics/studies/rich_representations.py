@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from numerics.claims import at_least, at_most, between, mean_and_stderr, mean_at_least
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order, order_claim
 from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 from numerics.study import Cell, Plan, study
 
@@ -41,6 +41,7 @@ DIMS = {"flow": ("row", "column"), "trained": ("row", "column")}
 ESCAPED = 0.25
 GROUPS = (("living things",), ("animals", "plants"), ("fish", "birds", "trees", "flowers"))
 BLOCKS = ("input", "function", "output")
+SIDES = ("input", "output")
 RICH = (SMALL, BALANCED)
 
 
@@ -50,8 +51,7 @@ def cells(cfg):
 
 
 def run(batch, cfg, device, resume):
-    parts = {"learned": _learned, "signs": _signs}
-    return parts[batch[0]["part"]](batch, cfg)
+    return {"learned": _learned, "signs": _signs}[batch[0]["part"]](batch, cfg)
 
 
 def _learned(batch, cfg):
@@ -97,6 +97,7 @@ def _signs(batch, cfg):
 
     from derivations.prior_knowledge.limit_functions import learnable
     from numerics.data.semantic import hierarchy
+    from numerics.learned_starts import on_wrong_side
     from numerics.linear_descent import zero_balanced_start
 
     sigma, generator = hierarchy(), np.random.default_rng(8)
@@ -105,15 +106,15 @@ def _signs(batch, cfg):
     ]
     W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
     ends = learnable(W1, W2, sigma)
-    opposed = np.linalg.det(W2 @ W1) * np.linalg.det(sigma) < 0
-    missed = ends.excess_loss[~ends.learnable]
+    stuck = ~ends.learnable
+    missed = ends.excess_loss[stuck]
     values = {
         "starts": cfg["signs"],
-        "stuck": int((~ends.learnable).sum()),
-        "told_wrong": int((ends.learnable == opposed).sum()),
+        "stuck": int(stuck.sum()),
+        "told_wrong": int((stuck != on_wrong_side(W1, W2, sigma)).sum()),
         "least_missed": float(missed.min()),
         "most_missed": float(missed.max()),
-        **_escapes(W1[~ends.learnable][: cfg["stuck"]], W2[~ends.learnable][: cfg["stuck"]], sigma, cfg),
+        **_escapes(W1[stuck][: cfg["stuck"]], W2[stuck][: cfg["stuck"]], sigma, cfg),
     }
     nothing = np.full((16, 16), np.nan)
     return [Cell(batch[0], values, {"flow": nothing, "trained": nothing})]
@@ -149,88 +150,94 @@ def _escapes(W1, W2, sigma, cfg):
 
 def claims(measured):
     """The three kinds compute the same; two of them represent the task."""
-    learned = measured.where(part="learned")
+    by_kind = {kind: measured.where(part="learned", start=kind) for kind in KINDS}
     signs = measured.where(part="signs")[0].values
-    by_kind = {kind: learned.where(start=kind) for kind in KINDS}
+    return [
+        *_end_claims(by_kind),
+        *(claim for side in SIDES for claim in _side_claims(by_kind, side)),
+        *_separatrix_claims(signs),
+        at_least(
+            "rich-against-lazy",
+            "over all seeds, the smallest gap from large random weights is at least 100 times the largest from large "
+            "zero-balanced ones, after training",
+            min(value for side in SIDES for value in _trained(by_kind[LARGE], side))
+            / max(value for side in SIDES for value in _trained(by_kind[BALANCED], side)),
+            100.0,
+            about="own",
+        ),
+    ]
 
-    def finest(kind, name):
-        return [row[-1] for row in by_kind[kind].values(f"trained_{name}")]
 
-    def largest(find, kinds, names):
-        return max(value for kind in kinds for name in names for value in find(kind, name))
+def _trained(rows, block):
+    """How far a block of networks trained with the smallest step is from that of the task."""
+    return [gaps[-1] for gaps in rows.values(f"trained_{block}")]
 
-    def exact(kind, name):
-        return by_kind[kind].values(f"flow_{name}")
 
-    sides = ("input", "output")
-    escape_order, escape_stderr = mean_and_stderr(signs["escape_order"])
-    found = [
+def _end_claims(by_kind):
+    """All kinds compute the task; small and zero-balanced ones represent it."""
+    flows = [by_kind[kind].values("flow_function") for kind in KINDS]
+    rich = [_trained(by_kind[kind], side) for kind in RICH for side in SIDES]
+    return [
         at_most(
             "same-function-trained",
             "trained networks of all three kinds end within 1e-9 of Σ, relative to it, and so of each other",
-            largest(finest, KINDS, ["function"]),
+            max(max(_trained(by_kind[kind], "function")) for kind in KINDS),
             1e-9,
         ),
         at_most(
             "same-function-flow",
             "the flows of all three kinds end within 1e-9 of Σ, relative to it",
-            largest(exact, KINDS, ["function"]),
+            max(map(max, flows)),
             1e-9,
         ),
         at_most(
             "rich-trained",
             "after training W1ᵀ W1 and W2 W2ᵀ of small random and of large zero-balanced starts are those of the task "
             "within 1 %",
-            largest(finest, RICH, sides),
+            max(map(max, rich)),
             0.01,
         ),
         at_most(
             "rich-from-balance-flow",
             "the flow of large zero-balanced starts ends at the representations of the task within 1e-9",
-            largest(exact, [BALANCED], sides),
+            max(max(by_kind[BALANCED].values(f"flow_{side}")) for side in SIDES),
             1e-9,
         ),
     ]
-    for side in sides:
-        found.append(
-            mean_at_least(
-                f"lazy-from-large-random-{side}",
-                f"trained from large random weights, the {side} block differs from that of the task by at least half "
-                "of the latter's norm",
-                finest(LARGE, side),
-                0.5,
-            )
-        )
-        order, stderr = _order(by_kind[SMALL], "scale", f"scaled_{side}", 2)
-        found.append(
-            between(
-                f"small-scale-order-{side}",
-                f"the flow of small random starts ends at the {side} block of the task up to O(scale²): the fitted "
-                "order farthest from 2 over seeds",
-                order,
-                2 - ORDER_MARGIN,
-                2 + ORDER_MARGIN,
-                stderr=stderr,
-                max_stderr=ORDER_STDERR,
-            )
-        )
-        order, stderr = _order(by_kind[BALANCED], "rate", f"trained_{side}", 1)
-        found.append(
-            between(
-                f"step-order-{side}",
-                f"descent with step h takes the {side} block of zero-balanced starts O(h) away from that of the task: "
-                "the fitted order farthest from 1 over seeds",
-                order,
-                1 - ORDER_MARGIN,
-                1 + ORDER_MARGIN,
-                stderr=stderr,
-                max_stderr=ORDER_STDERR,
-                about="check",
-            )
-        )
-    count, spread = signs["starts"], 3 * math.sqrt(0.25 / signs["starts"])
+
+
+def _side_claims(by_kind, side):
+    """The representation on one side: not that of the task from large random starts, and how close from the others."""
     return [
-        *found,
+        mean_at_least(
+            f"lazy-from-large-random-{side}",
+            f"trained from large random weights, the {side} block differs from that of the task by at least half "
+            "of the latter's norm",
+            _trained(by_kind[LARGE], side),
+            0.5,
+        ),
+        order_claim(
+            f"small-scale-order-{side}",
+            f"the flow of small random starts ends at the {side} block of the task up to O(scale²): the fitted "
+            "order farthest from 2 over seeds",
+            [(row.values["scale"], row.values[f"scaled_{side}"]) for row in by_kind[SMALL]],
+            expected=2,
+        ),
+        order_claim(
+            f"step-order-{side}",
+            f"descent with step h takes the {side} block of zero-balanced starts O(h) away from that of the task: "
+            "the fitted order farthest from 1 over seeds",
+            [(row.values["rate"], row.values[f"trained_{side}"]) for row in by_kind[BALANCED]],
+            about="check",
+        ),
+    ]
+
+
+def _separatrix_claims(signs):
+    """Half of all zero-balanced starts are stuck, which ones, on what, and that descent gets away."""
+    count, spread = signs["starts"], 3 * math.sqrt(0.25 / signs["starts"])
+    escape_order, escape_stderr = mean_and_stderr(signs["escape_order"])
+    return [
         between(
             "half-are-stuck",
             f"of {count} zero-balanced starts of random sign, the fraction that the flow cannot take to Σ is one half "
@@ -272,22 +279,7 @@ def claims(measured):
             max_stderr=ORDER_STDERR,
             about="own",
         ),
-        at_least(
-            "rich-against-lazy",
-            "over all seeds, the smallest gap from large random weights is at least 100 times the largest from large "
-            "zero-balanced ones, after training",
-            min(value for side in sides for value in finest(LARGE, side))
-            / largest(finest, [BALANCED], sides),
-            100.0,
-            about="own",
-        ),
     ]
-
-
-def _order(rows, along, name, expected):
-    """The fitted order that is farthest from the expected one, and the largest standard error."""
-    fits = [fit_order(row.values[along], row.values[name]) for row in rows]
-    return max((fit[0] for fit in fits), key=lambda order: abs(order - expected)), max(fit[1] for fit in fits)
 
 
 def figure(results):

@@ -10,6 +10,7 @@ import pytest
 from derivations.prior_knowledge.limit_functions import learnable
 from numerics.data.semantic import hierarchy
 from numerics.evidence import load_evidence
+from numerics.learned_starts import to_learnable_side
 from numerics.linear_descent import zero_balanced_start
 from numerics.rich_lazy import (
     BALANCED,
@@ -19,7 +20,6 @@ from numerics.rich_lazy import (
     blocks,
     flow,
     gaps,
-    learnable_sign,
     start,
     state,
     task_state,
@@ -59,7 +59,7 @@ def test_large_starts_have_the_same_mean_square_and_small_ones_its_scale(sigma):
 def test_zero_balanced_starts_are_balanced_and_learnable_and_half_of_them_would_not_be(sigma):
     generator = np.random.default_rng(3)
     drawn = [zero_balanced_start(10, 8, 8, 4.0, generator) for _ in range(100)]
-    signed = [learnable_sign(*pair, sigma) for pair in drawn]
+    signed = [to_learnable_side(*pair, sigma) for pair in drawn]
     for W1, W2 in signed:
         np.testing.assert_allclose(W1 @ W1.T, W2.T @ W2, atol=1e-13)
     count = [
