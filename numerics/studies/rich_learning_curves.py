@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from numerics.claims import at_least, at_most, between, mean_at_least, rank_correlation
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, between, mean_at_least, rank_correlation, ratios
+from numerics.order import order_claim
 from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 from numerics.study import Cell, Plan, study
 
@@ -48,10 +48,15 @@ PAPER = {
 }
 SCALES = {"smoke": {**PAPER, "seeds": [0, 1, 2], "many": 24}, "laptop": PAPER, "paper": PAPER}
 DIMS = {"t": ("time",), "flow": ("time",), "trained": ("time",)}
-TRANSIENT, END = 0.1, 1e-6
-LATE = 1e-8, 1e-10
+# Parts of the initial loss: the transient ends, drops and the straight line end, and the late rate is measured.
+TRANSIENT, END, LATE = 0.1, 1e-6, (1e-8, 1e-10)
+# The least prominence of a drop in units of its height, and the least height in units of L(0) a unit of time.
 PROMINENCE, ROUNDING = 0.5, 1e-9
+# The times between which the loss of vast starts falls as a power.
 ALGEBRAIC = 0.001, 0.01
+# The large starts of the claims by their names there, and the two ways in which networks are followed.
+NAMED = {"random": LARGE, "zero-balanced": BALANCED}
+WAYS = {"trained": "trained networks", "flow": "the exact flow"}
 COLUMNS = ("t", "flow", "trained")
 
 
@@ -92,6 +97,7 @@ def _learning(batch, cfg):
 
 
 def _loss(states, sigma):
+    """The loss (...) of states Q Qᵀ (..., N_i + N_o, N_i + N_o) on Σ."""
     from numerics.linear_descent import whitened_loss
     from numerics.rich_lazy import blocks
 
@@ -208,118 +214,119 @@ def _many(batch, cfg):
 def claims(measured):
     """Small starts are slow and fall in steps, large ones are fast and nearly exponential."""
     by_kind = {kind: measured.where(part="learning", start=kind) for kind in KINDS}
-    large = {"random": LARGE, "zero-balanced": BALANCED}
+    return [
+        *(claim for way, words in WAYS.items() for claim in _shape_claims(by_kind, way, words)),
+        *_contrasts(by_kind),
+        *_common_loss_claims(by_kind),
+        *_level_claims(by_kind[SMALL], measured.where(part="tiny")),
+        *_rate_claims(by_kind, measured.where(part="vast")),
+        *_separatrix_claims(measured.where(part="many")[0].values),
+        order_claim(
+            "descent-order",
+            "the learning curves of descent with step h are O(h) from those of the flow: the order farthest from 1",
+            [(row.values["rate"], row.values["deviation"]) for row in measured.where(part="learning")],
+            about="check",
+        ),
+    ]
+
+
+def _shape_claims(by_kind, way, words):
+    """What the source says of the curves of trained networks, or of the flow."""
     found = []
-    for way, words in (("trained", "trained networks"), ("flow", "the exact flow")):
-        for name, kind in large.items():
-            slow, fast = (by_kind[k].values(f"{way}_time") for k in (SMALL, kind))
-            found.append(
-                mean_at_least(
-                    f"large-{name}-fast-{way}",
-                    f"{words}: large {name} starts reach 1 % of their initial loss at least 5 times earlier than small "
-                    "ones, mean over pairs",
-                    [a / b for a, b in zip(slow, fast, strict=True)],
-                    5.0,
-                )
-            )
-            found.append(
-                at_least(
-                    f"large-{name}-straight-{way}",
-                    f"{words}: a line through ln L against t, from a tenth to a millionth of the initial loss of large "
-                    f"{name} starts, explains at least this part of its variance, least over seeds",
-                    min(by_kind[kind].values(f"{way}_straight")),
-                    0.95,
-                )
-            )
-            found.append(
-                at_most(
-                    f"large-{name}-no-drop-{way}",
-                    f"{words}: the most drops of a large {name} start",
-                    max(by_kind[kind].values(f"{way}_drops")),
-                    0,
-                )
-            )
-        found.append(
+    for name, kind in NAMED.items():
+        found += [
+            mean_at_least(
+                f"large-{name}-fast-{way}",
+                f"{words}: large {name} starts reach 1 % of their initial loss at least 5 times earlier than small "
+                "ones, mean over pairs",
+                ratios(by_kind[SMALL].values(f"{way}_time"), by_kind[kind].values(f"{way}_time")),
+                5.0,
+            ),
             at_least(
-                f"small-in-steps-{way}",
-                f"{words}: the fewest drops of a small random start, more than one with plateaus between them",
-                min(by_kind[SMALL].values(f"{way}_drops")),
-                2,
-            )
-        )
-    return [*found, *_contrasts(by_kind), *_own_claims(measured, by_kind), _descent_claim(measured)]
+                f"large-{name}-straight-{way}",
+                f"{words}: a line through ln L against t, from a tenth to a millionth of the initial loss of large "
+                f"{name} starts, explains at least this part of its variance, least over seeds",
+                min(by_kind[kind].values(f"{way}_straight")),
+                0.95,
+            ),
+            at_most(
+                f"large-{name}-no-drop-{way}",
+                f"{words}: the most drops of a large {name} start",
+                max(by_kind[kind].values(f"{way}_drops")),
+                0,
+            ),
+        ]
+    return [
+        *found,
+        at_least(
+            f"small-in-steps-{way}",
+            f"{words}: the fewest drops of a small random start, more than one with plateaus between them",
+            min(by_kind[SMALL].values(f"{way}_drops")),
+            2,
+        ),
+    ]
 
 
 def _contrasts(by_kind):
     """Steps against exponentials: how much less straight and less steady small starts are than large ones."""
-    ways = (("trained", "trained networks"), ("flow", "the exact flow"))
+    small = by_kind[SMALL]
     return [
         *(
             mean_at_least(
                 f"small-bends-more-{way}",
                 f"{words}: the root mean square distance of ln L from its line is at least twice as large from small "
                 "starts as from large random ones, mean over pairs",
-                _ratios(by_kind[SMALL].values(f"{way}_bend"), by_kind[LARGE].values(f"{way}_bend")),
+                ratios(small.values(f"{way}_bend"), by_kind[LARGE].values(f"{way}_bend")),
                 2.0,
                 about="own",
             )
-            for way, words in ways
+            for way, words in WAYS.items()
         ),
         *(
             mean_at_least(
                 f"small-stands-still-{name}-{way}",
                 f"{words}: the least rate −d ln L/dt, in units of its mean, is at least 3 times as large from {kind} "
                 "starts as from small ones, mean over pairs",
-                _ratios(
-                    by_kind[kind].values(f"{way}_least_rate"), by_kind[SMALL].values(f"{way}_least_rate")
-                ),
+                ratios(by_kind[kind].values(f"{way}_least_rate"), small.values(f"{way}_least_rate")),
                 3.0,
                 about="own",
             )
-            for way, words in ways
-            for name, kind in (("random", LARGE), ("zero-balanced", BALANCED))
+            for way, words in WAYS.items()
+            for name, kind in NAMED.items()
         ),
     ]
 
 
-def _ratios(first, second):
-    return [a / b for a, b in zip(first, second, strict=True)]
-
-
-def _own_claims(measured, by_kind):
-    """What the loss is between the drops, and in what sense large starts are exponential."""
-    common = [
-        [by_kind[kind].values("trained_time_to_common") for kind in (SMALL, other)]
-        for other in (LARGE, BALANCED)
+def _common_loss_claims(by_kind):
+    """Large starts are faster to one and the same loss, although they begin at larger ones."""
+    name = "trained_time_to_common"
+    return [
+        mean_at_least(
+            f"large-{words}-fast-to-one-loss",
+            f"trained networks: {kind} starts reach 1 % of the loss of the zero map at least 5 times earlier than "
+            "small ones, mean over pairs",
+            ratios(by_kind[SMALL].values(name), by_kind[kind].values(name)),
+            5.0,
+            about="own",
+        )
+        for words, kind in NAMED.items()
     ]
+
+
+def _level_claims(small, tiny):
+    """Small starts learn level by level; between the drops the loss is that of the levels to come."""
     levels = [21 / 2, 12 / 2, 4 / 2]
     away = [
         abs(loss / level - 1)
-        for row in by_kind[SMALL]
+        for row in small
         for loss, level in zip(row.values["flow_plateaus"] or (), levels, strict=False)
     ]
-    late = by_kind[BALANCED].values("flow_late_rate")
-    tiny = measured.where(part="tiny").values("drops")
-    exponents = measured.where(part="vast").values("exponent")
     return [
-        *(
-            mean_at_least(
-                f"{name}-fast-to-one-loss",
-                f"trained networks: {kind} starts reach 1 % of the loss of the zero map at least 5 times earlier than "
-                "small ones, mean over pairs",
-                [a / b for a, b in zip(*times, strict=True)],
-                5.0,
-                about="own",
-            )
-            for name, kind, times in zip(
-                ("large-random", "large-zero-balanced"), (LARGE, BALANCED), common, strict=True
-            )
-        ),
         at_most(
             "a-drop-for-every-level",
             f"the exact flow from {len(tiny)} starts of scale 1e-8: how many do not drop exactly four times, once for "
             "each level of the tree",
-            sum(count != 4 for count in tiny),
+            sum(count != 4 for count in tiny.values("drops")),
             0,
             about="own",
         ),
@@ -331,53 +338,53 @@ def _own_claims(measured, by_kind):
             0.15,
             about="own",
         ),
+    ]
+
+
+def _rate_claims(by_kind, vast):
+    """In what sense large starts are exponential: at the end, but not from the start on."""
+    return [
         between(
             "late-rate-of-the-weakest-mode",
             "the exact flow from large zero-balanced starts: between 1e-8 and 1e-10 of its initial value the loss "
             "falls at the rate 4 s of the weakest mode, s = 1: the rate farthest from 4",
-            max(late, key=lambda rate: abs(rate - 4)),
+            max(by_kind[BALANCED].values("flow_late_rate"), key=lambda rate: abs(rate - 4)),
             3.96,
             4.04,
             about="own",
         ),
         *(
             mean_at_least(
-                f"{name}-slows-down",
+                f"large-{name}-slows-down",
                 f"the exact flow from {kind} starts: from a tenth to a millionth of the initial loss the rate "
                 "−d ln L/dt falls to a half or less",
                 by_kind[kind].values("flow_slowing"),
                 2.0,
                 about="own",
             )
-            for name, kind in (("large-random", LARGE), ("large-zero-balanced", BALANCED))
+            for name, kind in NAMED.items()
         ),
         between(
             "vast-starts-fall-algebraically",
             "the exact flow from zero-balanced starts of 100²: L ~ t^(−2) from t = 0.001 to 0.01, the exponent "
             "farthest from 2",
-            max(exponents, key=lambda exponent: abs(exponent - 2)),
+            max(vast.values("exponent"), key=lambda exponent: abs(exponent - 2)),
             1.9,
             2.1,
             about="own",
         ),
-        *_separatrix_claims(measured.where(part="many")[0].values),
     ]
 
 
 def _separatrix_claims(many):
     """Why some large zero-balanced starts are not exponential."""
     nearest = sorted(zip(many["distance"], many["waiting"], strict=True))[: len(many["distance"]) // 4]
-    wait, stderr = fit_order([math.exp(-time) for _, time in nearest], [distance for distance, _ in nearest])
     return [
-        between(
+        order_claim(
             "waits-near-the-separatrix",
             "the exact flow from the quarter of large zero-balanced starts that is nearest to the separatrix reaches "
             "1 % of the loss of the zero map after ln(1/d)/s + constant, s = 1: the order of d in e^(−t)",
-            wait,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=stderr,
-            max_stderr=ORDER_STDERR,
+            [([math.exp(-time) for _, time in nearest], [distance for distance, _ in nearest])],
             about="own",
         ),
         at_least(
@@ -396,21 +403,6 @@ def _separatrix_claims(many):
             about="own",
         ),
     ]
-
-
-def _descent_claim(measured):
-    fits = [fit_order(row.values["rate"], row.values["deviation"]) for row in measured.where(part="learning")]
-    order = max((fit[0] for fit in fits), key=lambda value: abs(value - 1))
-    return between(
-        "descent-order",
-        "the learning curves of descent with step h are O(h) from those of the flow: the order farthest from 1",
-        order,
-        1 - ORDER_MARGIN,
-        1 + ORDER_MARGIN,
-        stderr=max(fit[1] for fit in fits),
-        max_stderr=ORDER_STDERR,
-        about="check",
-    )
 
 
 def figure(results):
