@@ -8,7 +8,7 @@ alone, and k steps approximate the gradient flow with τ = 1 at time t = k η.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +16,12 @@ import numpy as np
 from numerics.linear_descent import orthonormal, whitened_inputs, zero_balanced_start
 
 ACTIVATIONS = ("linear", "tanh", "relu")
+NONLINEAR = ACTIVATIONS[1:]
+# The published sizes and tasks are not stated. In all studies N_h, N_i, N_o = 10, 5, 3; every task has P = 10 inputs, a
+# linear map with singular values between 0.5 and 2, and targets of which that leaves the loss noise²/2 = ½; weights
+# start in balance, with singular values of W2 W1 of 0.01. N_i differs from N_o on purpose: with N_i = N_o ≤ N_h no
+# exact flow learns a task whose correlation has a determinant of the other sign than the last one's.
+SETTING = {"sizes": [10, 5, 3], "P": 10, "strengths": [0.5, 2.0], "noise": 1.0, "start": 0.01}
 
 
 def random_task(
@@ -59,6 +65,48 @@ def random_sequence(
     tasks = [random_task(N_i, N_o, P, strengths, noise, generator) for _ in range(count)]
     X, Y = (np.stack(part) for part in zip(*tasks, strict=True))
     return X, Y, W1, W2
+
+
+def drawn_sequences(
+    cells: Sequence[Mapping], cfg: Mapping, count: int, figure: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What ``random_sequence`` draws for every cell {"seed", …}: ``count`` tasks, X (K, count, N_i, P) and Y (K, count,
+    N_o, P), and starts W1 (K, N_h, N_i) and W2 (K, N_o, N_h) of K cells.
+
+    ``cfg`` has the names of ``SETTING``. ``figure`` is a number that tells the seeds of one study from those of others.
+    """
+    drawn = [
+        random_sequence(
+            tuple(cfg["sizes"]),
+            count,
+            P=cfg["P"],
+            strengths=tuple(cfg["strengths"]),
+            noise=cfg["noise"],
+            start=cfg["start"],
+            seed=[cell["seed"], figure],
+        )
+        for cell in cells
+    ]
+    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
+    return X, Y, W1, W2
+
+
+def foretold_and_measured(
+    cells: Sequence[Mapping], cfg: Mapping, count: int, figure: int, device: str = "cpu"
+) -> tuple[np.ndarray, np.ndarray]:
+    """The loss of every task after every task, for cells of one "activation" that learn ``count`` tasks in a row.
+
+    Foretold from the correlations alone (`derivations.prior_knowledge.forgetting`), of shape (K, count, count), and
+    measured by training, of shape (K, count, count + 1), where the first column is before training. Rows are the tasks
+    whose loss it is. ``cfg`` has the names of ``SETTING`` and the "rate" and "steps" of each task; cells and figure are
+    as in ``drawn_sequences``.
+    """
+    from derivations.prior_knowledge.task_functions import forgetting
+
+    X, Y, W1, W2 = drawn_sequences(cells, cfg, count, figure)
+    kind = cells[0]["activation"]
+    ends = train_sequence(W1, W2, X, Y, activation=kind, rate=cfg["rate"], steps=cfg["steps"], device=device)
+    return forgetting(correlation(X, Y), second_moment(Y)), losses(*ends, X, Y, kind)
 
 
 def correlation(X, Y) -> np.ndarray:

@@ -10,17 +10,13 @@ neuron's weights can be scaled against each other without changing what it compu
 
 from __future__ import annotations
 
-from numerics.claims import at_most, between, mean_at_least, mean_at_most
-from numerics.continual import ACTIVATIONS
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import Measurements, at_most, differences, mean_at_least, mean_at_most
+from numerics.continual import ACTIVATIONS, NONLINEAR, SETTING
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
-    "sizes": [10, 5, 3],
-    "P": 10,
-    "strengths": [0.5, 2.0],
-    "noise": 1.0,
-    "start": 0.01,
+    **SETTING,
     "horizon": 60.0,
     "step_counts": [3000, 6000, 12000, 24000],
     "seeds": list(range(50)),
@@ -43,18 +39,9 @@ def cells(cfg):
 
 
 def run(batch, cfg, device, resume):
-    import numpy as np
+    from numerics.continual import drawn_sequences, imbalance, neuron_imbalance, train_sequence
 
-    from numerics.continual import imbalance, neuron_imbalance, random_sequence, train_sequence
-
-    drawn = [
-        random_sequence(
-            tuple(cfg["sizes"]), 2, P=cfg["P"], strengths=tuple(cfg["strengths"]), noise=cfg["noise"],
-            start=cfg["start"], seed=[cell["seed"], 55],
-        )
-        for cell in batch
-    ]  # fmt: skip
-    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
+    X, Y, W1, W2 = drawn_sequences(batch, cfg, 2, 55)
     kind, steps = batch[0]["activation"], batch[0]["steps"]
     ends = train_sequence(
         W1, W2, X, Y, activation=kind, rate=cfg["horizon"] / steps, steps=steps, device=device
@@ -78,70 +65,11 @@ def run(batch, cfg, device, resume):
 
 def claims(measured):
     """Linear networks stay in balance up to their step, the others leave it, the neurons of a ReLU network do not."""
-    counts = sorted(set(measured.coordinates("steps")))
-    fine = {kind: measured.where(activation=kind, steps=counts[-1]) for kind in ACTIVATIONS}
-    coarse = {kind: measured.where(activation=kind, steps=counts[-2]) for kind in ACTIVATIONS}
-    order, stderr = _order(measured.where(activation="linear"), "after_two", counts)
-    neuron_order, neuron_stderr = _order(measured.where(activation="relu"), "neurons_after_two", counts)
+    *_, coarse, fine = sorted(measured.distinct("steps"))
     return [
-        between(
-            "linear-drift-order",
-            "after two tasks linear networks trained with step h are out of balance by O(h): fitted order of the mean",
-            order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=stderr,
-            max_stderr=ORDER_STDERR,
-        ),
-        at_most(
-            "linear-stays-balanced",
-            f"with {counts[-1]} steps a task, no linear network is out of balance by more than 0.02",
-            max(fine["linear"].values("after_two")),
-            0.02,
-        ),
-        *(
-            mean_at_least(
-                f"{kind}-unbalanced-after-{name}",
-                f"{kind} networks are out of balance by at least 0.1 after {words}",
-                fine[kind].values(f"after_{name}"),
-                0.1,
-            )
-            for kind in ("tanh", "relu")
-            for name, words in (("one", "one task"), ("two", "two tasks"))
-        ),
-        *(
-            mean_at_most(
-                f"{kind}-imbalance-is-of-the-flow",
-                f"halving the step changes the imbalance of a {kind} network by at most 0.02: mean size of the change",
-                [
-                    abs(a - b)
-                    for a, b in zip(
-                        fine[kind].values("after_two"), coarse[kind].values("after_two"), strict=True
-                    )
-                ],
-                0.02,
-                about="own",
-            )
-            for kind in ("tanh", "relu")
-        ),
-        between(
-            "relu-neurons-drift-order",
-            "neurons of a ReLU network keep their own balance: the diagonal of W1 W1ᵀ − W2ᵀ W2 is O(h): fitted order "
-            "of the mean",
-            neuron_order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=neuron_stderr,
-            max_stderr=ORDER_STDERR,
-            about="own",
-        ),
-        mean_at_least(
-            "tanh-neurons-do-not",
-            "the diagonal alone is at least 0.05 in tanh networks",
-            fine["tanh"].values("neurons_after_two"),
-            0.05,
-            about="own",
-        ),
+        *_linear_claims(measured.where(activation="linear"), fine),
+        *_nonlinear_claims(measured.where(steps=coarse), measured.where(steps=fine)),
+        *_neuron_claims(measured.where(activation="relu"), measured.where(activation="tanh", steps=fine)),
         at_most(
             "balanced-at-first",
             "every network starts in balance",
@@ -152,18 +80,85 @@ def claims(measured):
     ]
 
 
-def _order(rows, name, counts):
-    """The order in the step at which the mean over networks vanishes, with its standard error."""
-    groups = [rows.where(steps=count) for count in counts]
+def _linear_claims(linear, fine):
+    """Linear networks stay in balance up to their step."""
+    return [
+        order_claim(
+            "linear-drift-order",
+            "after two tasks linear networks trained with step h are out of balance by O(h): fitted order of the mean",
+            [_means(linear, "after_two")],
+        ),
+        at_most(
+            "linear-stays-balanced",
+            f"with {fine} steps a task, no linear network is out of balance by more than 0.02",
+            max(linear.where(steps=fine).values("after_two")),
+            0.02,
+        ),
+    ]
+
+
+def _nonlinear_claims(coarse, fine):
+    """The others leave it, and not because of their step."""
+    return [
+        *(
+            mean_at_least(
+                f"{kind}-unbalanced-after-{name}",
+                f"{kind} networks are out of balance by at least 0.1 after {words}",
+                fine.where(activation=kind).values(f"after_{name}"),
+                0.1,
+            )
+            for kind in NONLINEAR
+            for name, words in (("one", "one task"), ("two", "two tasks"))
+        ),
+        *(
+            mean_at_most(
+                f"{kind}-imbalance-is-of-the-flow",
+                f"halving the step changes the imbalance of a {kind} network by at most 0.02: mean size of the change",
+                [
+                    abs(change)
+                    for change in differences(
+                        *(rows.where(activation=kind).values("after_two") for rows in (fine, coarse))
+                    )
+                ],
+                0.02,
+                about="own",
+            )
+            for kind in NONLINEAR
+        ),
+    ]
+
+
+def _neuron_claims(relu, tanh):
+    """The neurons of a ReLU network keep their own part of the balance, those of a tanh network do not."""
+    return [
+        order_claim(
+            "relu-neurons-drift-order",
+            "neurons of a ReLU network keep their own balance: the diagonal of W1 W1ᵀ − W2ᵀ W2 is O(h): fitted order "
+            "of the mean",
+            [_means(relu, "neurons_after_two")],
+            about="own",
+        ),
+        mean_at_least(
+            "tanh-neurons-do-not",
+            "the diagonal alone is at least 0.05 in tanh networks",
+            tanh.values("neurons_after_two"),
+            0.05,
+            about="own",
+        ),
+    ]
+
+
+def _means(rows, name):
+    """The steps, and the means over networks at each of them."""
+    groups = [rows.where(steps=count) for count in sorted(rows.distinct("steps"))]
     means = [sum(group.values(name)) / len(group) for group in groups]
-    return fit_order([group[0].values["step"] for group in groups], means)
+    return [group[0].values["step"] for group in groups], means
 
 
 def figure(results):
-    from numerics.claims import Measurement, Measurements
     from numerics.plots import new_figure, style
 
-    measured = Measurements([Measurement(cell.cell, cell.values) for cell in results])
+    measured = Measurements(results)
     drawing = new_figure(1, 3, width=2.9, height=2.8)
     panels = drawing.subplots(1, 3)
     _draw_stages(panels[0], measured)
@@ -182,6 +177,7 @@ def figure(results):
 
 
 def _draw_stages(axes, measured):
+    """Every network before, between and after its tasks, and the means."""
     import numpy as np
 
     from numerics.plots import ACTIVATION_COLORS, ACTIVATION_NAMES
@@ -207,11 +203,12 @@ def _draw_stages(axes, measured):
 
 
 def _draw_order(axes, measured, name):
+    """Means over networks against the step, with the range of eight tenths of them."""
     import numpy as np
 
     from numerics.plots import ACTIVATION_COLORS
 
-    counts = sorted(set(measured.coordinates("steps")))
+    counts = sorted(measured.distinct("steps"))
     for kind in ACTIVATIONS:
         groups = [measured.where(activation=kind, steps=count) for count in counts]
         steps = [group[0].values["step"] for group in groups]

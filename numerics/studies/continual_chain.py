@@ -14,17 +14,14 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from numerics.claims import at_least, at_most, between, mean_at_least
-from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order
+from numerics.claims import at_least, at_most, between, mean, mean_at_least
+from numerics.continual import SETTING
+from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 PAPER = {
-    "sizes": [10, 5, 3],
+    **SETTING,
     "tasks": 4,
-    "P": 10,
-    "strengths": [0.5, 2.0],
-    "noise": 1.0,
-    "start": 0.01,
     "horizon": 15.0,
     "records": 150,
     "step_counts": [600, 1200, 2400, 4800],
@@ -68,22 +65,13 @@ def run(batch, cfg, device, resume):
 
 
 def _run_sequences(batch, cfg, device):
-    import numpy as np
+    from numerics.continual import drawn_sequences
 
-    from numerics.continual import random_sequence
-
-    drawn = [
-        random_sequence(
-            tuple(cfg["sizes"]), cfg["tasks"], P=cfg["P"], strengths=tuple(cfg["strengths"]),
-            noise=cfg["noise"], start=cfg["start"], seed=[cell["seed"], 51],
-        )
-        for cell in batch
-    ]  # fmt: skip
-    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
+    X, Y, W1, W2 = drawn_sequences(batch, cfg, cfg["tasks"], 51)
     trained = [_descents(W1, W2, X, Y, count, cfg, device) for count in cfg["step_counts"]]
     return [
-        _compared(cell, cfg, *drawn[place], [(A[place], B[place]) for A, B in trained])
-        for place, cell in enumerate(batch)
+        _compared(cell, cfg, X[k], Y[k], W1[k], W2[k], [(A[k], B[k]) for A, B in trained])
+        for k, cell in enumerate(batch)
     ]
 
 
@@ -218,26 +206,27 @@ def _square_pair(seed, cfg):
 
 def claims(measured):
     """The chain is exact, earlier tasks are forgotten, and square networks get stuck where the theory says."""
-    chains, squares = measured.where(part="sequence"), measured.where(part="square")
-    fits = [
-        fit_order(row.values["step"], row.values[f"{name}_deviation"])
-        for row in chains
-        for name in ("function", "loss")
-    ]
-    order = max((fit[0] for fit in fits), key=lambda value: abs(value - 1))
-    smallest = [row.values["function_deviation"][-1] for row in chains]
-    stuck = [row for row in squares if row.values["opposite"]]
-    free = [row for row in squares if not row.values["opposite"]]
+    chains = measured.where(part="sequence")
     return [
-        between(
+        *_chain_claims(chains),
+        *_forgetting_claims(chains),
+        *_checks(chains),
+        *_square_claims(measured.where(part="square")),
+    ]
+
+
+def _chain_claims(chains):
+    """Trained networks are on the exact chain of solutions."""
+    return [
+        order_claim(
             "descent-order",
             "trained with step h, the network function and the losses of all tasks deviate from the exact chain by "
             "O(h), over all tasks in a row: the fitted order farthest from 1 over networks",
-            order,
-            1 - ORDER_MARGIN,
-            1 + ORDER_MARGIN,
-            stderr=max(fit[1] for fit in fits),
-            max_stderr=ORDER_STDERR,
+            [
+                (row.values["step"], row.values[f"{name}_deviation"])
+                for row in chains
+                for name in ("function", "loss")
+            ],
         ),
         at_most(
             "curves-coincide",
@@ -246,6 +235,12 @@ def claims(measured):
             max(chains.values("extrapolated_deviation")),
             0.01,
         ),
+    ]
+
+
+def _forgetting_claims(chains):
+    """What one task does to the loss of the others."""
+    return [
         at_least(
             "earlier-tasks-are-forgotten",
             "after every later task the loss of every earlier one is at least 0.5 above what it was once learned",
@@ -259,6 +254,12 @@ def claims(measured):
             chains.values("mean_rise_of_others"),
             0.1,
         ),
+    ]
+
+
+def _checks(chains):
+    """Every task is learned, and where it begins can be told from the curves."""
+    return [
         at_most(
             "tasks-are-learned",
             "every task ends within 1e-5 of the loss of the best linear map",
@@ -270,10 +271,18 @@ def claims(measured):
             "the-chain-matters",
             "solutions that all begin at the first weights are at least 10 times as far from the trained network as "
             "the chain",
-            min(row.values["restarted_deviation"] / near for row, near in zip(chains, smallest, strict=True)),
+            min(row.values["restarted_deviation"] / row.values["function_deviation"][-1] for row in chains),
             10.0,
             about="check",
         ),
+    ]
+
+
+def _square_claims(squares):
+    """Networks with as many inputs as outputs are stuck where the determinants say, and then wait for their step."""
+    stuck = [row for row in squares if row.values["opposite"]]
+    free = [row for row in squares if not row.values["opposite"]]
+    return [
         at_most(
             "opposite-determinants-are-told",
             f"of {len(squares)} square networks, how many were told to learn a task whose determinant has the other "
@@ -286,7 +295,7 @@ def claims(measured):
             "stuck-networks-leave-by-their-step-alone",
             f"where the exact flow is stuck ({len(stuck)} networks), halving the step delays learning by ln 2 / s of "
             "the missed mode: mean of the measured delay in this unit",
-            _mean([delay for row in stuck for delay in _delays(row)]),
+            mean([delay for row in stuck for delay in _delays(row)]),
             0.9,
             1.1,
             about="own",
@@ -305,10 +314,6 @@ def _delays(row):
     """How much later the missed mode was learned at every halving of the step, in units of ln 2 / s."""
     times = row.values["time_to_learn"]
     return [(b - a) * row.values["weakest"] / math.log(2) for a, b in pairwise(times)]
-
-
-def _mean(samples):
-    return math.fsum(samples) / len(samples) if samples else math.nan
 
 
 def figure(results):

@@ -19,15 +19,12 @@ from __future__ import annotations
 
 import math
 
-from numerics.claims import at_least, at_most, mean_at_least
-from numerics.continual import ACTIVATIONS
+from numerics.claims import Measurements, at_least, at_most, differences, mean_at_least
+from numerics.continual import ACTIVATIONS, NONLINEAR, SETTING
 from numerics.study import Cell, Plan, study
 
 PAPER = {
-    "sizes": [10, 5, 3],
-    "P": 10,
-    "strengths": [0.5, 2.0],
-    "start": 0.01,
+    **{name: SETTING[name] for name in ("sizes", "P", "strengths", "start")},
     "noises": [0.0, 0.5, 1.0, 1.5, 2.0],
     "rate": 0.02,
     "steps": 5000,
@@ -51,23 +48,9 @@ def cells(cfg):
 
 
 def run(batch, cfg, device, resume):
-    import numpy as np
+    from numerics.continual import foretold_and_measured
 
-    from derivations.prior_knowledge.task_functions import forgetting
-    from numerics.continual import correlation, losses, random_sequence, second_moment, train_sequence
-
-    drawn = [
-        random_sequence(
-            tuple(cfg["sizes"]), 2, P=cfg["P"], strengths=tuple(cfg["strengths"]), noise=cell["noise"],
-            start=cfg["start"], seed=[cell["seed"], 54],
-        )
-        for cell in batch
-    ]  # fmt: skip
-    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
-    kind = batch[0]["activation"]
-    ends = train_sequence(W1, W2, X, Y, activation=kind, rate=cfg["rate"], steps=cfg["steps"], device=device)
-    L = losses(*ends, X, Y, kind)
-    foretold = forgetting(correlation(X, Y), second_moment(Y))
+    foretold, L = foretold_and_measured(batch, {**cfg, "noise": batch[0]["noise"]}, 2, 54, device)
     return [
         Cell(
             cell,
@@ -86,17 +69,12 @@ def run(batch, cfg, device, resume):
 
 def excess(rows):
     """How much more was forgotten than foretold, network by network."""
-    return [a - b for a, b in zip(rows.values("measured"), rows.values("foretold"), strict=True)]
+    return differences(rows.values("measured"), rows.values("foretold"))
 
 
 def claims(measured):
     """Linear networks on the diagonal, the others off it, and on which side of it."""
     linear = measured.where(activation="linear")
-    noises = measured.coordinates("noise")
-    rms = {kind: _rms(excess(measured.where(activation=kind))) for kind in ACTIVATIONS}
-    noisy = {kind: measured.where(activation=kind, noise=1.0) for kind in ("tanh", "relu")}
-    loudest = {kind: measured.where(activation=kind, noise=max(noises)) for kind in ("tanh", "relu")}
-    plain = {kind: measured.where(activation=kind, noise=0.0) for kind in ("tanh", "relu")}
     return [
         at_most(
             "linear-on-the-diagonal",
@@ -108,52 +86,13 @@ def claims(measured):
             at_least(
                 f"{kind}-off-the-diagonal",
                 f"what {kind} networks forget deviates from it by at least 0.1, root mean square",
-                rms[kind],
+                _rms(excess(measured.where(activation=kind))),
                 0.1,
             )
-            for kind in ("tanh", "relu")
+            for kind in NONLINEAR
         ),
-        *(
-            mean_at_least(
-                f"{kind}-forgets-more",
-                f"{kind} networks forget at least 0.05 more than foretold, on tasks of which a linear map leaves ½ "
-                "unexplained",
-                excess(noisy[kind]),
-                0.05,
-            )
-            for kind in ("tanh", "relu")
-        ),
-        *(
-            at_least(
-                f"most-{kind}-networks-forget-more",
-                f"of {len(noisy[kind])} {kind} networks, on tasks of which a linear map leaves ½ unexplained, the "
-                "fraction that forgets more than foretold (of 50, 0.66 excludes one half in a two-sided sign test)",
-                _fraction(excess(noisy[kind])),
-                0.66,
-            )
-            for kind in ("tanh", "relu")
-        ),
-        *(
-            mean_at_least(
-                f"{kind}-forgets-more-of-linear-tasks",
-                f"{kind} networks forget at least 0.05 more than foretold also of tasks that a linear map explains",
-                excess(plain[kind]),
-                0.05,
-                about="own",
-            )
-            for kind in ("tanh", "relu")
-        ),
-        *(
-            mean_at_least(
-                f"{kind}-excess-grows-with-noise",
-                f"{kind} networks forget at least 1 more than foretold, of tasks with the largest noise, than of "
-                "linear ones: paired by seed",
-                [a - b for a, b in zip(excess(loudest[kind]), excess(plain[kind]), strict=True)],
-                1.0,
-                about="own",
-            )
-            for kind in ("tanh", "relu")
-        ),
+        *_more_claims(measured.where(noise=1.0)),
+        *_noise_claims(measured.where(noise=0.0), measured.where(noise=max(measured.distinct("noise")))),
         at_most(
             "linear-networks-have-learned",
             "linear networks end the first task within 1e-6 of the best linear map",
@@ -172,19 +111,67 @@ def claims(measured):
     ]
 
 
+def _more_claims(noisy):
+    """Nonlinear networks forget more of the tasks of which a linear map leaves the loss ½."""
+    return [
+        *(
+            mean_at_least(
+                f"{kind}-forgets-more",
+                f"{kind} networks forget at least 0.05 more than foretold, on tasks of which a linear map leaves ½ "
+                "unexplained",
+                excess(noisy.where(activation=kind)),
+                0.05,
+            )
+            for kind in NONLINEAR
+        ),
+        *(
+            at_least(
+                f"most-{kind}-networks-forget-more",
+                f"of {len(rows)} {kind} networks, on tasks of which a linear map leaves ½ unexplained, the "
+                "fraction that forgets more than foretold (of 50, 0.66 excludes one half in a two-sided sign test)",
+                sum(value > 0 for value in excess(rows)) / len(rows),
+                0.66,
+            )
+            for kind, rows in ((kind, noisy.where(activation=kind)) for kind in NONLINEAR)
+        ),
+    ]
+
+
+def _noise_claims(plain, loudest):
+    """Whether they forget more of linear tasks too, and more the more a linear map leaves."""
+    return [
+        *(
+            mean_at_least(
+                f"{kind}-forgets-more-of-linear-tasks",
+                f"{kind} networks forget at least 0.05 more than foretold also of tasks that a linear map explains",
+                excess(plain.where(activation=kind)),
+                0.05,
+                about="own",
+            )
+            for kind in NONLINEAR
+        ),
+        *(
+            mean_at_least(
+                f"{kind}-excess-grows-with-noise",
+                f"{kind} networks forget at least 1 more than foretold, of tasks with the largest noise, than of "
+                "linear ones: paired by seed",
+                differences(*(excess(rows.where(activation=kind)) for rows in (loudest, plain))),
+                1.0,
+                about="own",
+            )
+            for kind in NONLINEAR
+        ),
+    ]
+
+
 def _rms(values):
     return math.sqrt(math.fsum(value * value for value in values) / len(values))
 
 
-def _fraction(values):
-    return sum(value > 0 for value in values) / len(values)
-
-
 def figure(results):
-    from numerics.claims import Measurement, Measurements
     from numerics.plots import new_figure, style
 
-    measured = Measurements([Measurement(cell.cell, cell.values) for cell in results])
+    measured = Measurements(results)
     drawing = new_figure(1, 3, width=2.9, height=2.9)
     panels = drawing.subplots(1, 3)
     titles = ("best linear map: loss ½", "best linear map: loss 0")

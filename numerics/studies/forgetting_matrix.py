@@ -14,16 +14,12 @@ from __future__ import annotations
 import math
 
 from numerics.claims import at_most, mean_at_least, mean_at_most
-from numerics.continual import ACTIVATIONS
+from numerics.continual import ACTIVATIONS, NONLINEAR, SETTING
 from numerics.study import Cell, Plan, study
 
 PAPER = {
-    "sizes": [10, 5, 3],
+    **SETTING,
     "tasks": 5,
-    "P": 10,
-    "strengths": [0.5, 2.0],
-    "noise": 1.0,
-    "start": 0.01,
     "rate": 0.02,
     "steps": 5000,
     "seeds": list(range(20)),
@@ -41,23 +37,10 @@ def cells(cfg):
 
 
 def run(batch, cfg, device, resume):
-    import numpy as np
+    from numerics.continual import foretold_and_measured
 
-    from derivations.prior_knowledge.task_functions import forgetting
-    from numerics.continual import correlation, losses, random_sequence, second_moment, train_sequence
-
-    drawn = [
-        random_sequence(
-            tuple(cfg["sizes"]), cfg["tasks"], P=cfg["P"], strengths=tuple(cfg["strengths"]),
-            noise=cfg["noise"], start=cfg["start"], seed=[cell["seed"], 56],
-        )
-        for cell in batch
-    ]  # fmt: skip
-    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
-    kind = batch[0]["activation"]
-    ends = train_sequence(W1, W2, X, Y, activation=kind, rate=cfg["rate"], steps=cfg["steps"], device=device)
-    L = losses(*ends, X, Y, kind)[..., 1:]
-    foretold = forgetting(correlation(X, Y), second_moment(Y))
+    foretold, L = foretold_and_measured(batch, cfg, cfg["tasks"], 56, device)
+    L = L[..., 1:]
     return [
         Cell(cell, _compared(foretold[place], L[place]), {"loss": L[place], "loss_foretold": foretold[place]})
         for place, cell in enumerate(batch)
@@ -88,7 +71,6 @@ def _relative(measured, foretold) -> float:
 def claims(measured):
     """The halves of the squares agree for linear networks, and for the others they do not."""
     rows = {kind: measured.where(activation=kind) for kind in ACTIVATIONS}
-    nonlinear = ("tanh", "relu")
     panels = (("loss", "losses L_i(T_j)"), ("change", "changes L_i(T_j) − L_i(T_{j−1})"))
     return [
         *(
@@ -108,7 +90,7 @@ def claims(measured):
                 rows[kind].values(f"{name}_relative"),
                 0.1,
             )
-            for kind in nonlinear
+            for kind in NONLINEAR
             for name, words in panels
         ),
         *(
@@ -119,7 +101,7 @@ def claims(measured):
                 rows[kind].values("others_explained"),
                 0.5,
             )
-            for kind in nonlinear
+            for kind in NONLINEAR
         ),
         at_most(
             "linear-tasks-are-learned",

@@ -7,7 +7,10 @@ import pytest
 
 from numerics.continual import (
     ACTIVATIONS,
+    SETTING,
     correlation,
+    drawn_sequences,
+    foretold_and_measured,
     imbalance,
     losses,
     neuron_imbalance,
@@ -53,6 +56,24 @@ def test_noise_changes_neither_start_nor_correlations():
     np.testing.assert_allclose(correlation(*quiet[:2]), correlation(*loud[:2]), atol=1e-13)
     for place in (0, 2, 3):
         np.testing.assert_array_equal(quiet[place], loud[place])
+
+
+def test_every_cell_has_tasks_and_start_of_its_own_seed():
+    cells = [{"seed": 4}, {"seed": 2}]
+    together = drawn_sequences(cells, SETTING, 3, 9)
+    for place, cell in enumerate(cells):
+        options = {name: SETTING[name] for name in ("P", "strengths", "noise", "start")}
+        alone = random_sequence((10, 5, 3), 3, **options, seed=[cell["seed"], 9])
+        for one, many in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(many[place], one)
+
+
+def test_losses_of_linear_networks_are_foretold_in_the_order_of_their_tasks():
+    cells = [{"seed": seed, "activation": "linear"} for seed in (1, 2)]
+    foretold, measured = foretold_and_measured(cells, {**SETTING, "rate": 0.02, "steps": 3000}, 3, 9)
+    np.testing.assert_allclose(measured[..., 1:], foretold, atol=1e-6)
+    np.testing.assert_allclose(np.diagonal(foretold, axis1=1, axis2=2), 0.5, atol=1e-12)
+    assert (measured[..., 0] > measured[..., 1:].min(-1) + 0.1).all()
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
