@@ -1,13 +1,21 @@
 """The phase portrait of two-layer ReLU students in one command: the whole published grid, on one GPU.
 
     python -m benchmarks.gpu_phase_portrait --out portrait [--seconds 500] [--evidence]
+    python -m benchmarks.gpu_phase_portrait --study supporting --workers 4 --out supporting
 
-17 × 17 × 16 networks, 1e5 steps each: the scale ``paper`` of the study kunin2024.fig1b-phase-portrait. Leaves figure,
-data and claims in the folder, and ``speed.json``: seconds, floating-point operations per second and their fraction of
-what the card reaches in one large float32 matrix product (without TF32), memory, card and versions. With
-``--seconds`` the run stops in time; the same command then goes on where it stopped, and the speed is that of the part
-that ran. Operations are those of the two matrix products of each step. On a card as fast as an H100 the whole grid is
-meant to take less than eight minutes. Exits with status 2 if the run was stopped before it was complete.
+17 × 17 × 16 networks, 1e5 steps each: the scale ``paper`` of the study kunin2024.fig1b-phase-portrait, or that of
+kunin2024.fig1-supporting, 65 points × 16 seeds for 1e6 steps, whose batches are too small to fill a card alone and run
+in streams side by side. Leaves figure, data and claims in the folder, and ``speed.json``: seconds, floating-point
+operations per second and their fraction of what the card reaches in one large float32 matrix product (without TF32),
+memory, card and versions. Operations are those of the two matrix products of each step. With ``--seconds`` the run
+stops in time; the same command then goes on where it stopped, and the speed is that of the part that ran. On a card
+as fast as an H100 the whole grid is meant to take less than eight minutes. Exits with status 2 if the run was stopped
+before it was complete.
+
+Before it starts, the kernel that takes the steps (``numerics.fused_steps``) is compared with the obvious alternative,
+the library's float32 matrix products in a captured graph with compiled activations: seconds a step for the students
+of one seed, and how far both are from float64 after 1,000 steps, relative to how far the students moved. Where the
+learning rate is largest the paths of descent separate by themselves, hence the median over the students.
 """
 
 from __future__ import annotations
@@ -21,6 +29,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+COMPARED = 1000
 STUDIES = {
     "fig1b": "kunin2024.fig1b-phase-portrait",
     "supporting": "kunin2024.fig1-supporting",
@@ -48,11 +57,11 @@ def _steps(cell: Mapping, cfg: Mapping) -> int:
     return max(cfg["anchors"]) if cell.get("part") == "anchor" else cfg["steps"]
 
 
-def matmul_rate(device: str, size: int) -> float:
-    """Operations per second of one square float32 product."""
+def matmul_rate(device: str, size: int, dtype: str) -> float:
+    """Operations per second of one square product."""
     import torch
 
-    left, right = (torch.randn(size, size, device=device) for _ in range(2))
+    left, right = (torch.randn(size, size, device=device, dtype=getattr(torch, dtype)) for _ in range(2))
     torch.mm(left, right)
     best = float("inf")
     for _ in range(5):
@@ -62,6 +71,55 @@ def matmul_rate(device: str, size: int) -> float:
         _wait(device)
         best = min(best, time.perf_counter() - start)
     return 2.0 * size**3 / best
+
+
+def compare_steps(cfg: Mapping, device: str) -> dict[str, dict[str, float]]:
+    """The kernel and a captured graph on the students of one seed: seconds a step, and the median deviation from
+    float64 after ``COMPARED`` steps, relative to how far the students moved.
+    """
+    import numpy as np
+    import torch
+
+    from numerics import fused_steps
+    from numerics.ensembles import networks
+    from numerics.steppers import Graphed, Stepper
+    from numerics.studies.phase_portrait import grid_points
+    from numerics.teacher_student import draw_task, students
+
+    task = draw_task(cfg["seeds"][0], d=cfg["d"], h=cfg["h"], k=cfg["k"], n=cfg["n"])
+    tau, delta = np.transpose(grid_points(cfg))
+    start = networks(*students(task, tau, delta))
+
+    def descend(stepper, dtype):
+        now, speed = (
+            start.to(dtype=dtype, device=device),
+            torch.as_tensor(2 * cfg["rate"] / tau**2 / cfg["n"]),
+        )
+        data = [value.to(dtype=dtype, device=device).contiguous() for value in (task.X, task.X.T, task.y)]
+        made = stepper(now, speed.to(dtype=dtype, device=device), data)
+        made.steps(1)  # compiles
+        now.a.copy_(start.a)
+        now.W.copy_(start.W)
+        _wait(device)
+        begin = time.perf_counter()
+        made.steps(COMPARED)
+        _wait(device)
+        return (time.perf_counter() - begin) / COMPARED, now.to(dtype=torch.float64)
+
+    def distance(first, second):
+        return (((first.a - second.a) ** 2).sum(-1) + ((first.W - second.W) ** 2).sum((-2, -1))).sqrt()
+
+    _, exact = descend(lambda now, speed, data: Stepper(now, speed, *data, False), torch.float64)
+    moved = distance(exact, start.to(dtype=torch.float64, device=device))
+    found = {}
+    for name, stepper in {
+        "one kernel": lambda now, speed, data: fused_steps.Fused(now, speed, data[0], data[2]),
+        "captured graph": lambda now, speed, data: Graphed(Stepper(now, speed, *data, True)),
+    }.items():
+        seconds, now = descend(stepper, torch.float32)
+        deviation = (distance(now, exact) / moved).nanmedian().item()
+        found[name] = {"seconds a step": seconds, "median deviation from float64": deviation}
+    return found
 
 
 def _wait(device: str) -> None:
@@ -87,7 +145,16 @@ def _limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(name: str, scale: str, device: str, out: Path, seconds: float | None, evidence: bool) -> dict:
+def run(
+    name: str,
+    scale: str,
+    device: str,
+    out: Path,
+    seconds: float | None = None,
+    *,
+    workers: int = 1,
+    evidence: bool = False,
+) -> dict:
     """One part of the portrait, or all of it; returns what ``speed.json`` says."""
     import torch
 
@@ -98,12 +165,14 @@ def run(name: str, scale: str, device: str, out: Path, seconds: float | None, ev
     study = load_study(STUDIES[name])
     cfg = study.configuration(scale)
     cells = study.plan.cells(cfg)
-    rate = matmul_rate(device, 8192 if device.startswith("cuda") else 1024)
+    cuda = device.startswith("cuda")
+    rates = {name: matmul_rate(device, 8192 if cuda else 512, name) for name in ("float32", "float16")}
+    compared = compare_steps(cfg, device) if cuda else None
     before = network_steps(cells, cfg, out)
     start, finished = time.perf_counter(), None
     try:
         with _limit(seconds):
-            finished = run_study(study, scale, device, out, evidence=evidence)
+            finished = run_study(study, scale, device, out, evidence=evidence, workers=workers)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
     elapsed = time.perf_counter() - start
@@ -117,9 +186,10 @@ def run(name: str, scale: str, device: str, out: Path, seconds: float | None, ev
         "network steps in this part": steps,
         "seconds of this part": elapsed,
         "FLOP/s": operations / elapsed,
-        "matmul FLOP/s": rate,
-        "fraction of matmul": operations / elapsed / rate,
-        "peak memory (bytes)": torch.cuda.max_memory_allocated() if device.startswith("cuda") else None,
+        "matmul FLOP/s": rates,
+        "fraction of matmul in float32": operations / elapsed / rates["float32"],
+        "one step": compared,
+        "peak memory (bytes)": torch.cuda.max_memory_allocated() if cuda else None,
         "device": device_name(device),
         "versions": versions(),
         "claims": {claim.name: claim.holds for claim in finished.claims} if finished else None,
@@ -135,11 +205,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=Path("build/portrait"))
     parser.add_argument("--seconds", type=float, help="stop after this time; run again to go on")
+    parser.add_argument("--workers", type=int, default=1, help="batches that run side by side")
     parser.add_argument(
         "--evidence", action="store_true", help="store the measurements where the audit finds them"
     )
     options = parser.parse_args(arguments)
-    report = run(options.study, options.scale, options.device, options.out, options.seconds, options.evidence)
+    chosen = vars(options)
+    report = run(chosen.pop("study"), chosen.pop("scale"), **chosen)
     print(json.dumps(report, indent=1))
     return 0 if report["complete"] else 2
 

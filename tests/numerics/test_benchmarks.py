@@ -74,6 +74,8 @@ def test_the_portrait_runs_in_parts_and_counts_the_steps_of_each(tmp_path, capsy
     assert sum(steps) == 12 * 2000 and steps[1] > 0
     operations = 4 * 200 * 100 * 50 * steps[1]
     assert second["FLOP/s"] == pytest.approx(operations / second["seconds of this part"])
-    assert second["fraction of matmul"] == pytest.approx(second["FLOP/s"] / second["matmul FLOP/s"])
+    assert second["fraction of matmul in float32"] == pytest.approx(
+        second["FLOP/s"] / second["matmul FLOP/s"]["float32"]
+    )
     assert (tmp_path / "figure.png").exists()
     assert "stopped; the same command goes on from here" in capsys.readouterr().err
