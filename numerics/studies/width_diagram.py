@@ -36,9 +36,21 @@ from __future__ import annotations
 import math
 
 from derivations.piecewise_linear.phase_exponent import movement_exponent
-from numerics.claims import at_least, at_most, between, mean_and_stderr, mean_at_least, mean_at_most
+from numerics.claims import (
+    at_least,
+    at_most,
+    between,
+    mean,
+    mean_and_stderr,
+    mean_at_least,
+    mean_at_most,
+    ratios,
+)
+from numerics.phase_plane import SIDES, by_point, exponents, on_side, point_of, side
 from numerics.study import Cell, Plan, study
 
+# Where the width grows: exponents γ and γ′, and widths. At one width h: scales τ and balances δ. Both: n points, the
+# relative loss at which they count as fitted, and the length and the largest number of steps.
 PAPER = {
     "gamma": [0.5, 0.75, 1.0, 1.25, 1.5, 1.75],
     "gamma_prime": [-1.0, -0.5, 0.0, 0.5, 1.0],
@@ -66,10 +78,13 @@ SCALES = {
     "laptop": {**PAPER, "widths": [64, 256, 1024], "seeds": list(range(6))},
     "paper": PAPER,
 }
-ON_BOUNDARY, VANISHING, TENFOLD, HALF = 0.1, -0.25, 1.0, 0.5
-BINS = 72
-SIDES = ("large", "downstream", "boundary", "rich")
-DIMS = {}
+STEPS = ("fitted", "step", "most_steps")
+# An exponent on the boundary is as close to zero as the first; a kernel vanishes if its exponent is below the second.
+ON_BOUNDARY, VANISHING = 0.1, -0.25
+# In decades: how much smaller a lazy kernel distance is at one width.
+TENFOLD = 1.0
+# The share of the kernel's distance that lies behind when the loss has halved, without delay.
+HALF = 0.5
 
 
 def cells(cfg):
@@ -94,142 +109,14 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg):
-    X, y = _task(cell["seed"], cfg["n"])
-    a, W = _gaussian_start(cell) if cell["part"] == "width" else _balanced_start(cell, cfg["h"])
-    return Cell(cell, _measure(a, W, X, y, cfg), {})
+    from numerics.wide_relu import balanced_start, circle_task, gaussian_start, measures
 
-
-def _task(seed, n):
-    """Inputs X (n, 2) on the circle, one in the middle 60 % of each n-th of it, and labels y (n,), ‖y‖² = n."""
-    import numpy as np
-
-    generator = np.random.default_rng([seed, 0])
-    angle = 2 * np.pi * (np.arange(n) + generator.uniform(0.2, 0.8, n)) / n
-    y = generator.standard_normal(n)
-    return np.stack([np.cos(angle), np.sin(angle)], -1), y * math.sqrt(n) / np.linalg.norm(y)
-
-
-def _gaussian_start(cell):
-    """a (h,) and W (h, 2) with β_a = h^-(γ+γ′)/2 and β_W = h^-(γ-γ′)/2."""
-    import numpy as np
-
-    h, gamma, gamma_prime = cell["h"], cell["gamma"], cell["gamma_prime"]
-    generator = np.random.default_rng([cell["seed"], 1, h])
-    a, W = generator.standard_normal(h), generator.standard_normal((h, 2))
-    return a * h ** (-(gamma + gamma_prime) / 2), W * h ** (-(gamma - gamma_prime) / 2)
-
-
-def _balanced_start(cell, h):
-    """Unit neurons, each with its negative, at the scale τ and the balance δ."""
-    import numpy as np
-
-    from numerics.teacher_student import relative_scale
-
-    generator = np.random.default_rng([cell["seed"], 2])
-    W = generator.standard_normal((h // 2, 2))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    tau, alpha = cell["tau"], relative_scale(cell["tau"], cell["delta"])
-    return tau * alpha * np.repeat([1.0, -1.0], h // 2), tau / alpha * np.concatenate([W, W])
-
-
-def _measure(a0, W0, X, y, cfg):
-    """Follow the flow from (a₀, W₀) until the data are fitted, and compare the end with the start."""
-    import numpy as np
-
-    from numerics.conserved import neuron_deltas
-    from numerics.kernels import kernel_distance, two_layer_ntk
-
-    a, W, movement, halfway, loss = _descend(a0, W0, X, y, cfg)
-    kernels = [two_layer_ntk(*weights, X) for weights in ((a0, W0), halfway, (a, W))]
-    deltas = neuron_deltas(a0, W0)
-    norms = (a0 @ a0 + (W0 * W0).sum(), a @ a + (W * W).sum())
-    values = {
-        "relative_loss": loss,
-        "movement": movement,
-        "kernel_distance": kernel_distance(kernels[0], kernels[2]),
-        "kernel_distance_halfway": kernel_distance(kernels[0], kernels[1]),
-        "flipped": ((W0 @ X.T >= 0) != (W @ X.T >= 0)).mean(),
-        "directions_after": _directions(a, W),
-        "delta_mean": deltas.mean(),
-        "delta_drift": np.abs(neuron_deltas(a, W) - deltas).sum() / max(norms),
-    }
-    return {name: float(f"{value:.5g}") for name, value in values.items()}
-
-
-def _descend(a, W, X, y, cfg):
-    """Heun's method for the flow of L = ½ Σᵢ (f(xᵢ) − yᵢ)², up to L/L(f = 0) ≤ ``fitted`` or the last step.
-
-    A step is the fraction ``step`` of 1/(tr K + Σᵢ |rᵢ|‖xᵢ‖), which bounds the rates of the outputs and of balanced
-    weights. Returns a (h,), W (h, 2), sup_t ‖W(t) − W(0)‖/‖W(0)‖, the weights when the loss had first halved, and the
-    relative loss at the end.
-    """
-    import numpy as np
-
-    V, columns = np.ascontiguousarray(W.T), X.T
-    V0, movement, halfway, at_start = V, 0.0, None, None
-    for place in range(cfg["most_steps"] + 1):
-        speed_a, speed_V, residual, rate = _velocity(a, V, X, columns, y)
-        loss = residual @ residual
-        at_start = loss if at_start is None else at_start
-        if halfway is None and loss <= at_start / 2:
-            halfway = a, V.T
-        fitted = loss <= cfg["fitted"] * (y @ y)
-        last = fitted or place == cfg["most_steps"]
-        if place % 10 == 0 or last:
-            movement = max(movement, np.linalg.norm(V - V0) / np.linalg.norm(V0))
-        if last:
-            break
-        step = cfg["step"] / rate
-        next_a, next_V, *_ = _velocity(a + step * speed_a, V + step * speed_V, X, columns, y)
-        a, V = a + step / 2 * (speed_a + next_a), V + step / 2 * (speed_V + next_V)
-    return a, V.T, movement, halfway or (a, V.T), loss / (y @ y)
-
-
-def _velocity(a, V, X, columns, y):
-    """ȧ = −σ(Z)ᵀr and Ẇ = −a ∘ (Gᵀ(r ∘ X)), with V = Wᵀ (2, h), the residual r and a bound on the rates."""
-    import numpy as np
-
-    hidden = X @ V
-    active, features = hidden >= 0, np.maximum(hidden, 0)
-    residual = features @ a - y
-    rate = np.vdot(features, features) + (active @ (a * a)).sum() + np.abs(residual).sum()
-    return -(residual @ features), -a * (columns @ (active * residual[:, None])), residual, rate
-
-
-def _directions(a, W):
-    """1/Σ_b p_b² over equal bins of the circle, p_b the share of |a_k|‖w_k‖ in bin b: at most 72."""
-    import numpy as np
-
-    angle = np.arctan2(W[:, 1], W[:, 0])
-    weight = np.abs(a) * np.linalg.norm(W, axis=1)
-    share = np.histogram(angle, BINS, (-np.pi, np.pi), weights=weight / weight.sum())[0]
-    return 1 / (share**2).sum()
-
-
-def exponents(wide, name):
-    """The slope of log ``name`` in log h, by least squares: {(γ, γ′): one exponent for each seed}."""
-    series: dict = {}
-    for row in wide:
-        point = row.cell["gamma"], row.cell["gamma_prime"]
-        values = series.setdefault(point, {}).setdefault(row.cell["seed"], [])
-        values.append((math.log(row.cell["h"]), math.log(row.values[name])))
-    return {point: [_slope(values) for values in seeds.values()] for point, seeds in series.items()}
-
-
-def _slope(points):
-    mean_x, mean_y = (sum(column) / len(points) for column in zip(*points, strict=True))
-    covariance = sum((x - mean_x) * (y - mean_y) for x, y in points)
-    return covariance / sum((x - mean_x) ** 2 for x, _ in points)
-
-
-def side(point):
-    """Where a point (γ, γ′) lies: "large" or "downstream" on the lazy side, "boundary" or "rich"."""
-    gamma, gamma_prime = point
-    if gamma < 1:
-        return "large"
-    if gamma_prime > gamma - 1:
-        return "downstream"
-    return "rich" if gamma > 1 and gamma_prime < gamma - 1 else "boundary"
+    X, y = circle_task(cell["seed"], cfg["n"])
+    if cell["part"] == "width":
+        start = gaussian_start(cell["seed"], cell["h"], cell["gamma"], cell["gamma_prime"])
+    else:
+        start = balanced_start(cell["seed"], cfg["h"], cell["tau"], cell["delta"])
+    return Cell(cell, measures(*start, X, y, **{name: cfg[name] for name in STEPS}), {})
 
 
 def claims(measured):
@@ -244,7 +131,7 @@ def claims(measured):
         at_least(
             "every-side-has-points",
             f"statements on all points of a side are not empty: the fewest points of a side ({', '.join(SIDES)})",
-            min(len(_points(dict.fromkeys(exponents(wide, "movement")), where)) for where in SIDES),
+            min(len(on_side(dict.fromkeys(exponents(wide, "movement")), where)) for where in SIDES),
             1,
             about="check",
         ),
@@ -265,27 +152,25 @@ def claims(measured):
     ]
 
 
-def _points(found, where):
-    return {point: slopes for point, slopes in found.items() if side(point) == where}
-
-
 def _not_below(found, threshold=0.0):
     """How many points have an exponent that is not below the threshold at 95 %."""
     return sum(not mean_at_most("", "", slopes, threshold).holds for slopes in found.values())
 
 
 def _not_above(found, threshold=0.0):
+    """How many points have one that is not above it at 95 %."""
     return sum(not mean_at_least("", "", slopes, threshold).holds for slopes in found.values())
 
 
 def _side_claims(wide):
+    """Exponents on either side of the boundary, and on it."""
     movement, kernel = exponents(wide, "movement"), exponents(wide, "kernel_distance")
     found = [
         at_most(
             f"{name}-is-lazy-by-{quantity}",
-            f"{words}, the {long} vanishes with the width: points of {len(_points(slopes, where))} whose exponent is "
+            f"{words}, the {long} vanishes with the width: points of {len(on_side(slopes, where))} whose exponent is "
             "not negative at 95 %",
-            _not_below(_points(slopes, where)),
+            _not_below(on_side(slopes, where)),
             0,
         )
         for where, name, words in (
@@ -297,7 +182,9 @@ def _side_claims(wide):
             ("kernel", "kernel distance", kernel),
         )
     ]
-    rich, rich_kernel = _points(movement, "rich"), _points(kernel, "rich")
+    rich, rich_kernel = on_side(movement, "rich"), on_side(kernel, "rich")
+    boundary = on_side(movement, "boundary")
+    mean_field, stderr = mean_and_stderr(movement[1.0, 0.0])
     return [
         *found,
         at_most(
@@ -318,17 +205,17 @@ def _side_claims(wide):
             "mean-field-is-on-the-boundary",
             "in the mean-field parametrisation, γ = 1, γ′ = 0, the movement's exponent is within "
             f"{ON_BOUNDARY} of zero",
-            mean_and_stderr(movement[1.0, 0.0])[0],
+            mean_field,
             -ON_BOUNDARY,
             ON_BOUNDARY,
-            stderr=mean_and_stderr(movement[1.0, 0.0])[1],
+            stderr=stderr,
             max_stderr=ON_BOUNDARY / 2,
         ),
         at_most(
             "the-boundary-is-a-range",
-            f"at all {len(_points(movement, 'boundary'))} points with γ = max(1, 1 + γ′) the mean exponent is within "
+            f"at all {len(boundary)} points with γ = max(1, 1 + γ′) the mean exponent is within "
             f"{ON_BOUNDARY} of zero: largest absolute value",
-            max(abs(mean_and_stderr(slopes)[0]) for slopes in _points(movement, "boundary").values()),
+            max(abs(mean(slopes)) for slopes in boundary.values()),
             ON_BOUNDARY,
         ),
     ]
@@ -339,13 +226,15 @@ def _ratio_claims(wide):
     movement = exponents(wide, "movement")
     last = max(gamma for gamma, _ in movement)
     nearest = min(gamma for gamma, _ in movement if gamma > 1)
-    ratios = sorted({gamma_prime for _, gamma_prime in movement})
+    relative = sorted({gamma_prime for _, gamma_prime in movement})
     # The smallest relative scale that is rich far above γ = 1 and lazy close to it, if the grid has one.
     between_them = [
-        ratio for ratio in ratios if side((last, ratio)) == "rich" and side((nearest, ratio)) == "downstream"
+        ratio
+        for ratio in relative
+        if side((last, ratio)) == "rich" and side((nearest, ratio)) == "downstream"
     ]
-    larger = {(nearest, ratio): movement[nearest, ratio] for ratio in ratios if ratio < nearest - 1}
-    large = {point: slopes for point, slopes in movement.items() if point[0] < 1 and point[1] < 0}
+    larger = {(nearest, ratio): movement[nearest, ratio] for ratio in relative if ratio < nearest - 1}
+    below = max(gamma for gamma, _ in movement if gamma < 1)
     found = [
         at_most(
             "larger-scale-needs-a-larger-ratio",
@@ -361,26 +250,26 @@ def _ratio_claims(wide):
         *found,
         mean_at_most(
             "no-ratio-is-rich-at-large-scale",
-            f"at γ < 1 even β_a/β_W up to the power {-ratios[0]:g} of the width leaves networks lazy: exponent of the "
-            "movement at the largest of these scales and ratios closest to the boundary, γ = "
-            f"{max(point[0] for point in large):g}, γ′ = {ratios[0]:g}",
-            large[max(point[0] for point in large), ratios[0]],
+            f"at γ < 1 even β_a/β_W up to the power {-relative[0]:g} of the width leaves networks lazy: exponent of "
+            "the movement at the largest of these scales and ratios closest to the boundary, γ = "
+            f"{below:g}, γ′ = {relative[0]:g}",
+            movement[below, relative[0]],
             0.0,
         ),
     ]
 
 
 def _rapid_claims(wide):
+    """On the rich side neurons condense, and the kernel moves without delay."""
     few = 2 * PAPER["n"]
-    directions, early = {}, {}
-    for row in wide.where(h=max(wide.coordinates("h"))):
-        point = row.cell["gamma"], row.cell["gamma_prime"]
-        directions.setdefault(point, []).append(row.values["directions_after"])
-        if side(point) == "rich":
+    widest = wide.where(h=max(wide.distinct("h")))
+    directions, early = by_point(widest, "directions_after"), {}
+    for row in widest:
+        if side(point_of(row)) == "rich":
             share = row.values["kernel_distance_halfway"] / row.values["kernel_distance"]
             early.setdefault(row.cell["seed"], []).append(min(share, 1.0))
-    rich = _points(directions, "rich")
-    lazy = _points(directions, "large") | _points(directions, "downstream")
+    rich = on_side(directions, "rich")
+    lazy = on_side(directions, "large") | on_side(directions, "downstream")
     return [
         at_most(
             "neurons-condense",
@@ -400,38 +289,37 @@ def _rapid_claims(wide):
             "rich-without-delay",
             "on the rich side, at the largest width, half of the kernel's distance lies behind when the loss has "
             "halved: share, at most one, a mean over points for each seed",
-            [mean_and_stderr(shares)[0] for shares in early.values()],
+            [mean(shares) for shares in early.values()],
             HALF,
         ),
     ]
 
 
 def _portrait_claims(finite):
-    taus, deltas = sorted(set(finite.coordinates("tau"))), sorted(set(finite.coordinates("delta")))
+    """Lazy and rich at one width, over scale and balance."""
+    taus, deltas = sorted(finite.distinct("tau")), sorted(finite.distinct("delta"))
     small, large = taus[0], taus[-1]
-    balanced = _distances(finite, small, 0.0)
 
-    def below_balanced(tau, delta):
-        """log₁₀ of how much smaller the kernel distance is than at the smallest τ and δ = 0, seed by seed."""
-        return [
-            math.log10(rich / distance)
-            for rich, distance in zip(balanced, _distances(finite, tau, delta), strict=True)
-        ]
+    def decades(above, below):
+        """log₁₀ of the ratio of the kernel distances at two (τ, δ), seed by seed."""
+        distances = (
+            finite.where(tau=tau, delta=delta).values("kernel_distance") for tau, delta in (above, below)
+        )
+        return [math.log10(ratio) for ratio in ratios(*distances)]
 
-    upstream = [delta for delta in deltas if delta > 0]
     return [
         at_most(
             "portrait-lazy-at-large-scale",
             f"at one width and τ = {large:g} the kernel distance is less than a tenth of that at τ = {small:g}, δ = 0, "
             f"whatever δ: values of δ, of {len(deltas)}, where it is not, at 95 %",
-            _not_above({delta: below_balanced(large, delta) for delta in deltas}, TENFOLD),
+            _not_above({delta: decades((small, 0.0), (large, delta)) for delta in deltas}, TENFOLD),
             0,
         ),
         mean_at_least(
             "portrait-lazy-downstream",
             f"at τ = {small:g} the kernel distance at δ = {deltas[0]:g} is less than a tenth of that at δ = 0 when the "
             "data are fitted: decades",
-            below_balanced(small, deltas[0]),
+            decades((small, 0.0), (small, deltas[0])),
             TENFOLD,
         ),
         at_most(
@@ -439,15 +327,7 @@ def _portrait_claims(finite):
             f"at τ = {small:g}, δ > 0 it is ten times as large as at τ = {large:g} and the same δ: values of δ where "
             "it is not, at 95 %",
             _not_above(
-                {
-                    delta: [
-                        math.log10(first / second)
-                        for first, second in zip(
-                            _distances(finite, small, delta), _distances(finite, large, delta), strict=True
-                        )
-                    ]
-                    for delta in upstream
-                },
+                {delta: decades((small, delta), (large, delta)) for delta in deltas if delta > 0},
                 TENFOLD,
             ),
             0,
@@ -455,28 +335,18 @@ def _portrait_claims(finite):
     ]
 
 
-def _distances(finite, tau, delta):
-    return finite.where(tau=tau, delta=delta).values("kernel_distance")
-
-
 def _own_claims(wide):
     """The exponents that were derived, activations that flip, and the balances of Gaussian weights."""
-    errors = [
-        abs(mean_and_stderr(slopes)[0] - movement_exponent(*point))
-        for point, slopes in exponents(wide, "movement").items()
-    ]
-    flipped: dict = {}
-    for row in wide.where(h=max(wide.coordinates("h"))):
-        point = row.cell["gamma"], row.cell["gamma_prime"]
-        flipped.setdefault(point, []).append(row.values["flipped"])
-    means = {point: mean_and_stderr(values)[0] for point, values in flipped.items()}
-    lazy = [mean for point, mean in means.items() if side(point) in ("large", "downstream")]
+    movement = exponents(wide, "movement")
+    errors = [abs(mean(slopes) - movement_exponent(*point)) for point, slopes in movement.items()]
+    flipped = by_point(wide.where(h=max(wide.distinct("h"))), "flipped")
+    shares = {where: [mean(found) for found in on_side(flipped, where).values()] for where in SIDES}
     scores = [_balance_score(row) ** 2 for row in wide]
     return [
         at_most(
             "exponents-are-as-derived",
             f"the movement has the exponents of the scaling argument: mean deviation over {len(errors)} points",
-            mean_and_stderr(errors)[0],
+            mean(errors),
             0.1,
             about="own",
         ),
@@ -484,7 +354,7 @@ def _own_claims(wide):
             "more-activations-flip-where-rich",
             "at the largest width every rich point has more activations flipped, on average, than any lazy one: least "
             "rich minus largest lazy share",
-            min(_points(means, "rich").values()) - max(lazy),
+            min(shares["rich"]) - max(*shares["large"], *shares["downstream"]),
             0.0,
             about="own",
         ),
@@ -492,7 +362,7 @@ def _own_claims(wide):
             "balances-are-as-derived",
             "δ_k = a_k² − ‖w_k‖² has the mean β_a² − 2β_W² and the variance 2β_a⁴ + 4β_W⁴: root mean square of the "
             "deviations of a network's mean, in standard errors, is one",
-            math.sqrt(mean_and_stderr(scores)[0]),
+            math.sqrt(mean(scores)),
             0.75,
             1.25,
             about="own",
@@ -501,115 +371,16 @@ def _own_claims(wide):
 
 
 def _balance_score(row):
+    """How far the mean δ_k of a network is from that of the law, in standard errors."""
     h, gamma, gamma_prime = (row.cell[name] for name in ("h", "gamma", "gamma_prime"))
     upper, lower = h ** -(gamma + gamma_prime), h ** -(gamma - gamma_prime)
     return (row.values["delta_mean"] - (upper - 2 * lower)) / math.sqrt((2 * upper**2 + 4 * lower**2) / h)
 
 
 def figure(results):
-    from numerics.plots import new_figure
+    from numerics.studies.width_diagram_figure import draw
 
-    wide = [cell for cell in results if cell.cell["part"] == "width"]
-    drawing = new_figure(1, 3, width=3.5, height=3.3)
-    plane, scatter, portrait = drawing.subplots(1, 3)
-    means = {point: mean_and_stderr(slopes) for point, slopes in exponents(wide, "movement").items()}
-    _draw_plane(drawing, plane, means)
-    _draw_scatter(scatter, means)
-    _draw_portrait(drawing, portrait, [cell for cell in results if cell.cell["part"] == "balance"])
-    return drawing
-
-
-def _draw_plane(drawing, axes, means):
-    """Measured exponents over the plane of scales, axes as in the portrait: scale grows upwards, ratio to the right."""
-    from matplotlib.colors import TwoSlopeNorm
-
-    from numerics.plots import style
-
-    points = list(means)
-    x, y = [-ratio for _, ratio in points], [-scale for scale, _ in points]
-    low, high = min(x) - 0.35, max(x) + 0.35
-    bottom, top = min(y) - 0.25, max(y) + 0.25
-    corner = max(low, bottom + 1)
-    axes.fill(
-        [corner, 0, high, high, corner], [corner - 1, -1, -1, bottom, bottom], color="#f4e3dc", zorder=0
-    )
-    axes.plot([corner, 0, high], [corner - 1, -1, -1], color="black", linewidth=1.2, zorder=1)
-    dots = axes.scatter(
-        x,
-        y,
-        c=[means[point][0] for point in points],
-        norm=TwoSlopeNorm(0, -2.5, 0.75),
-        cmap="RdBu_r",
-        s=150,
-        edgecolors="0.3",
-        linewidths=0.6,
-        zorder=2,
-    )
-    drawing.colorbar(dots, ax=axes, ticks=[-2, -1, 0, 0.5], label="exponent of the movement of $W$", pad=0.02)
-    axes.text(low + 0.08, top - 0.12, "lazy", fontsize=11, style="italic", va="center")
-    axes.text(high - 0.08, bottom + 0.12, "rich", fontsize=11, style="italic", va="center", ha="right")
-    axes.set_yticks(sorted(set(y)))
-    for (gamma, gamma_prime), name in (((0.5, 0.0), "NTK"), ((1.0, 0.0), "mean field")):
-        if (gamma, gamma_prime) in means:
-            axes.annotate(name, (-gamma_prime, -gamma), (6, 7), textcoords="offset points", fontsize=8)
-    axes.set(xlim=(low, high), ylim=(bottom, top))
-    style(
-        axes,
-        xlabel=r"relative scale, $-\gamma' = \log_h(\beta_a/\beta_W)$",
-        ylabel=r"overall scale, $-\gamma = \log_h(\beta_a\beta_W/\alpha)$",
-        title="growing width",
-    )
-
-
-def _draw_scatter(axes, means):
-    """Measured against derived exponents."""
-    from numerics.plots import style
-
-    hues = {"large": "#2166ac", "downstream": "#67a9cf", "boundary": "black", "rich": "#b2182b"}
-    names = {"large": "lazy, large scale", "downstream": "lazy, downstream"}
-    ends = [movement_exponent(*point) for point in means]
-    axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="0.6", linewidth=0.8)
-    for where, hue in hues.items():
-        shown = [point for point in means if side(point) == where]
-        axes.errorbar(
-            [movement_exponent(*point) for point in shown],
-            [means[point][0] for point in shown],
-            yerr=[means[point][1] for point in shown],
-            fmt="o",
-            markersize=4,
-            linewidth=1,
-            color=hue,
-            label=names.get(where, where),
-        )
-    axes.legend(frameon=False, fontsize=8)
-    style(axes, xlabel="exponent derived", ylabel="exponent measured", title="movement of $W$ against width")
-
-
-def _draw_portrait(drawing, axes, finite):
-    """Mean kernel distance over (δ, τ) at one width."""
-    import numpy as np
-
-    from numerics.plots import style
-
-    taus, deltas = (sorted({cell.cell[name] for cell in finite}) for name in ("tau", "delta"))
-    distance = [
-        [
-            mean_and_stderr(
-                [
-                    cell.values["kernel_distance"]
-                    for cell in finite
-                    if (cell.cell["tau"], cell.cell["delta"]) == (tau, delta)
-                ]
-            )[0]
-            for delta in deltas
-        ]
-        for tau in taus
-    ]
-    image = axes.imshow(np.array(distance), origin="lower", aspect="auto", cmap="magma", vmin=0)
-    axes.set_xticks(range(len(deltas)), [f"{delta:g}".replace("-", "−") for delta in deltas])
-    axes.set_yticks(range(len(taus)), [f"{tau:g}" for tau in taus])
-    drawing.colorbar(image, ax=axes, label="kernel distance", pad=0.02)
-    style(axes, xlabel=r"balance $\delta$", ylabel=r"scale $\tau$", title="one width")
+    return draw(results)
 
 
 @study(
@@ -617,11 +388,4 @@ def _draw_portrait(drawing, axes, finite):
     title="Lazy and rich ReLU networks at growing width, next to the portrait over scale and balance",
 )
 def width_diagram():
-    return Plan(
-        scales=SCALES,
-        cells=cells,
-        run=run,
-        figure=figure,
-        claims=claims,
-        dims=DIMS,
-    )
+    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims={})
