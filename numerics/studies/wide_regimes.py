@@ -13,6 +13,8 @@ from __future__ import annotations
 from numerics.claims import at_least, at_most
 from numerics.study import Cell, Plan, study
 
+# Shapes (h, d, c); the size of large balances, in units of |β_k|; n inputs; when rich networks have begun to learn; and
+# when the flow ends, for large balances in units of their size.
 PAPER = {
     "shapes": [[2, 4, 2], [2, 2, 4], [4, 4, 2], [4, 2, 4], [3, 3, 3], [1, 3, 1], [1, 3, 2]],
     "balances": ["positive", "negative", "mixed", "none"],
@@ -27,6 +29,7 @@ SCALES = {
     "laptop": PAPER,
     "paper": PAPER,
 }
+# The largest kernel distance of a lazy network, and the early part of it in a delayed one.
 LAZY_BELOW, DELAYED_BELOW = 0.02, 0.1
 REGIMES = ("lazy", "delayed rich", "rich")
 DIMS = {"kernel_distance": ("moment",), "moment": ("moment",)}
@@ -82,6 +85,7 @@ def _run_cell(cell, cfg):
 
 
 def _signs(balance, h):
+    """The sign of the balance of every neuron, (h,), 0 for none."""
     import numpy as np
 
     if balance == "mixed":
@@ -117,6 +121,7 @@ def _kernel_distances(A, W, X):
 
 
 def _measured(S, early) -> str:
+    """The regime of a network with the kernel distances S (T,), of which ``early`` is the largest of the early ones."""
     if S.max() < LAZY_BELOW:
         return "lazy"
     return "delayed rich" if early < DELAYED_BELOW * S.max() else "rich"
@@ -124,53 +129,21 @@ def _measured(S, early) -> str:
 
 def claims(measured):
     """The answers before training are right, and the paper's cases are among them."""
-    rows = list(measured)
-    wrong = [row for row in rows if row.values["predicted"] != row.values["measured"]]
-    one_sided = [row for row in rows if row.cell["balance"] in ("positive", "negative")]
-
-    def count(found, regime):
-        return sum(row.values["measured"] == regime for row in found)
-
-    wide = [row for row in one_sided if row.cell["h"] >= max(row.cell["d"], row.cell["c"])]
-    easy = [
-        row
-        for row in one_sided
-        if row.cell["h"] >= (row.cell["c"] if row.cell["balance"] == "positive" else row.cell["d"])
-    ]
-    hard = [row for row in one_sided if row not in easy]
-    none = [row for row in rows if row.cell["balance"] == "none"]
+    wrong = sum(row.values["predicted"] != row.values["measured"] for row in measured)
+    none = measured.where(balance="none")
     return [
         at_least(
             "answers-are-right",
-            f"the regime named before training is the one measured after it: fraction of {len(rows)} networks",
-            1 - len(wrong) / len(rows),
+            f"the regime named before training is the one measured after it: fraction of {len(measured)} networks",
+            1 - wrong / len(measured),
             0.95,
             about="own",
         ),
-        at_most(
-            "large-balances-that-span-are-lazy",
-            f"of {len(easy)} networks with large balances of one sign and neurons enough to span the outputs (δ > 0) "
-            "or the inputs (δ < 0), how many were not lazy",
-            len(easy) - count(easy, "lazy"),
-            0,
-        ),
-        at_most(
-            "wide-networks-are-lazy-at-either-sign",
-            f"of {len(wide)} networks with h ≥ max(d, c) and large balances of one sign, how many were not lazy",
-            len(wide) - count(wide, "lazy"),
-            0,
-        ),
-        at_most(
-            "others-are-delayed-rich",
-            f"of {len(hard)} networks with large balances of one sign and too few neurons, how many were not delayed "
-            "rich",
-            len(hard) - count(hard, "delayed rich"),
-            0,
-        ),
+        *_one_sided_claims([row for row in measured if row.cell["balance"] in ("positive", "negative")]),
         at_least(
             "balanced-networks-are-rich",
             f"of {len(none)} networks without balance, the fraction that was rich",
-            count(none, "rich") / max(len(none), 1),
+            _count(none, "rich") / len(none),
             0.9,
         ),
         at_most(
@@ -178,7 +151,7 @@ def claims(measured):
             "every network that has neurons enough for its task ends within 0.01 of β*",
             max(
                 row.values["distance_at_end"]
-                for row in rows
+                for row in measured
                 if row.cell["h"] >= min(row.cell["d"], row.cell["c"])
             ),
             0.01,
@@ -187,8 +160,47 @@ def claims(measured):
     ]
 
 
+def _count(rows, regime):
+    """How many networks were in a regime."""
+    return sum(row.values["measured"] == regime for row in rows)
+
+
+def _one_sided_claims(rows):
+    """Large balances of one sign: lazy with neurons enough, delayed rich without."""
+    wide = [row for row in rows if row.cell["h"] >= max(row.cell["d"], row.cell["c"])]
+    easy = [
+        row
+        for row in rows
+        if row.cell["h"] >= (row.cell["c"] if row.cell["balance"] == "positive" else row.cell["d"])
+    ]
+    hard = [row for row in rows if row not in easy]
+    return [
+        at_most(
+            "large-balances-that-span-are-lazy",
+            f"of {len(easy)} networks with large balances of one sign and neurons enough to span the outputs (δ > 0) "
+            "or the inputs (δ < 0), how many were not lazy",
+            len(easy) - _count(easy, "lazy"),
+            0,
+        ),
+        at_most(
+            "wide-networks-are-lazy-at-either-sign",
+            f"of {len(wide)} networks with h ≥ max(d, c) and large balances of one sign, how many were not lazy",
+            len(wide) - _count(wide, "lazy"),
+            0,
+        ),
+        at_most(
+            "others-are-delayed-rich",
+            f"of {len(hard)} networks with large balances of one sign and too few neurons, how many were not delayed "
+            "rich",
+            len(hard) - _count(hard, "delayed rich"),
+            0,
+        ),
+    ]
+
+
 def figure(results):
     import numpy as np
+    from matplotlib.lines import Line2D
 
     from numerics.plots import new_figure, style
 
@@ -216,8 +228,6 @@ def figure(results):
             xscale="log", yticks=np.arange(len(shapes)), yticklabels=[f"{h}, {d}, {c}" for h, d, c in shapes]
         )
         style(axes, xlabel="largest kernel distance", title=f"balances: {balance}")
-    from matplotlib.lines import Line2D
-
     dots = [Line2D([], [], marker="o", linestyle="none", color=hues[name], label=name) for name in REGIMES]
     cross = Line2D([], [], marker="X", linestyle="none", color="0.4", label="otherwise")
     drawing.legend(
