@@ -34,8 +34,8 @@ SCALES = {
     "laptop": PAPER,
     "paper": PAPER,
 }
-ON_SURFACE = 1e-9
-SHARED_SIGN = 1e-12
+# Starts with |F| up to the first are on the surface; a and wᵀβ_* share a sign where their product is above the second.
+ON_SURFACE, SHARED_SIGN = 1e-9, 1e-12
 DIMS = {
     "sign": ("w1", "w2"),
     "surface": ("line",),
@@ -135,6 +135,7 @@ def _bisect(sign, bracket, size, steps):
 
 
 def _final_sign(a, w, cfg, beta_star):
+    """The sign of a once it and wᵀβ_* agree for every start a (n,), w (n, 2), or at ten times the horizon."""
     import numpy as np
 
     from numerics.flows import gradient_flow
@@ -265,7 +266,9 @@ def _draw_surface(axes, slices, pairs):
 
 
 def _draw_slices(drawing, slices):
+    """Final signs over w(0) in four planes a(0), with the stated boundary."""
     import numpy as np
+    from matplotlib.lines import Line2D
 
     from numerics.plots import NEGATIVE, POSITIVE, style
 
@@ -298,8 +301,6 @@ def _draw_slices(drawing, slices):
         axes.set_xlabel("$w_1(0)$")
     for axes in panels[:, 0]:
         axes.set_ylabel("$w_2(0)$")
-    from matplotlib.lines import Line2D
-
     handles = [
         Line2D([], [], marker="o", linestyle="none", color=POSITIVE, markersize=4, label=r"$a(\infty) > 0$"),
         Line2D([], [], marker="o", linestyle="none", color=NEGATIVE, markersize=4, label=r"$a(\infty) < 0$"),
