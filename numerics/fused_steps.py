@@ -82,6 +82,7 @@ def _descend(
     N: tl.constexpr,
     T: tl.constexpr,
     STAGES: tl.constexpr,
+    LEAKY: tl.constexpr,
 ):
     k, j, i = tl.arange(0, H), tl.arange(0, D), tl.arange(0, N)
     X_tile = X_ptr + i[:, None] * D + j[None, :]
@@ -101,7 +102,8 @@ def _descend(
             r_scale = _scale(largest, ROOM_OF_RESIDUALS)
             U1, U2 = _halves(U * w_scale)
             V1, V2 = _halves(V * w_scale)
-            b = a / (w_scale * x_scale)
+            z_unit = 1.0 / (w_scale * x_scale)
+            b, slope = a * z_unit, tl.zeros((H,), tl.float32)
             xi_U, xi_V = tl.zeros((H, D), tl.float32), tl.zeros((H, D), tl.float32)
             magnitude = tl.zeros((N,), tl.float32)
             for first in tl.range(0, n, N, num_stages=STAGES):
@@ -111,12 +113,20 @@ def _descend(
                 Z = _add_product(U1, U2, tl.trans(X1), tl.trans(X2), tl.zeros((H, N), tl.float32))
                 Z = _add_product(V1, V2, tl.trans(Y1), tl.trans(Y2), Z)
                 active = Z >= 0
-                r = tl.sum(tl.where(active, Z, gamma * Z) * b[:, None], 0) - tl.load(y_ptr + first + i)
+                features = (
+                    tl.where(active, Z, gamma * Z) if LEAKY else tl.maximum(Z, 0.0, tl.PropagateNan.ALL)
+                )
+                r = tl.sum(features * b[:, None], 0) - tl.load(y_ptr + first + i)
+                slope += tl.sum(features * r[None, :], 1)
                 magnitude = tl.maximum(magnitude, tl.abs(r))
                 r1, r2 = _halves(r * r_scale)
-                s1, s2 = _halves(gamma * r * r_scale)
-                G1 = tl.where(active, r1[None, :], s1[None, :])
-                G2 = tl.where(active, r2[None, :], s2[None, :])
+                if LEAKY:
+                    s1, s2 = _halves(gamma * r * r_scale)
+                    G1 = tl.where(active, r1[None, :], s1[None, :])
+                    G2 = tl.where(active, r2[None, :], s2[None, :])
+                else:
+                    G1 = tl.where(active, r1[None, :], 0.0)
+                    G2 = tl.where(active, r2[None, :], 0.0)
                 xi_U = _add_product(G1, G2, X1, X2, xi_U)
                 xi_V = _add_product(G1, G2, Y1, Y2, xi_V)
             back = 1.0 / (r_scale * x_scale)
@@ -127,7 +137,7 @@ def _descend(
             tl.debug_barrier()
             tl.store(left, U - move * xi_U)
             tl.store(right, V - move * xi_V)
-            a -= speed_a * (tl.sum(xi_U * U, 1) + tl.sum(xi_V * V, 1))
+            a -= speed_a * z_unit * slope
             largest = tl.max(magnitude)
             tl.debug_barrier()
         tl.store(a_ptr + net * H + k, a)
@@ -168,7 +178,9 @@ class Fused:
         _descend[(blocks,)](
             *(a, W, self.halves, self.labels, *self.speeds, largest, turn, ended),
             *(self.x_scale, part.gamma, B, count, len(self.labels)),
-            **{"H": NEURONS, "D": HALF, "N": DATA, "T": TURN, "STAGES": STAGES, "num_warps": WARPS},
+            **{"H": NEURONS, "D": HALF, "N": DATA, "T": TURN, "STAGES": STAGES},
+            LEAKY=part.gamma != 0.0,
+            num_warps=WARPS,
         )
         part.a.copy_(a[:, :h])
         part.W.copy_(W.transpose(1, 2).flatten(-2)[:, :h, :d])
