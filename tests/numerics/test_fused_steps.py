@@ -20,7 +20,7 @@ WRONG = {
     "into = tl.dot(A1, B2, into)": "pass",
     "active = Z >= 0": "active = Z > 0",
     "move = (speed_w * a)[:, None]": "move = (speed_w * tl.abs(a))[:, None]",
-    "a -= speed_a * (": "a -= 1.001 * speed_a * (",
+    "a -= speed_a * z_unit * slope": "a -= 1.001 * speed_a * z_unit * slope",
     "s1, s2 = _halves(gamma * r * r_scale)": "s1, s2 = _halves(0.99 * gamma * r * r_scale)",
     "before = turn % networks, turn // networks": "before = turn % networks, 0",
 }
