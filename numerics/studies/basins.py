@@ -30,7 +30,7 @@ PAPER = {
     "shown_offset": 1e-3,
 }
 SCALES = {
-    "smoke": {**PAPER, "heights": 5, "grid": 13, "lines": 5, "bisections": 20},
+    "smoke": {**PAPER, "heights": 3, "grid": 13, "lines": 5, "bisections": 19},
     "laptop": PAPER,
     "paper": PAPER,
 }

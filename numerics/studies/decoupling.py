@@ -51,6 +51,7 @@ SCALES = {
         **PAPER,
         "variances": [1e-10, 1e-8, SMALL, INTERMEDIATE, LARGE],
         "rates": [0.016, 0.008, 0.004],
+        "points": 101,
     },
     "laptop": PAPER,
     "paper": PAPER,

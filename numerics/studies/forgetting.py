@@ -31,7 +31,7 @@ PAPER = {
     "seeds": list(range(50)),
 }
 SCALES = {
-    "smoke": {**PAPER, "noises": [0.0, 1.0], "steps": 2000},
+    "smoke": {**PAPER, "noises": [0.0, 1.0], "rate": 0.05, "steps": 800, "seeds": list(range(10))},
     "laptop": PAPER,
     "paper": PAPER,
 }

@@ -26,7 +26,7 @@ PAPER = {
     "records": 200,
 }
 SCALES = {
-    "smoke": {**PAPER, "deltas": [-4, 0, 4], "times": 101, "step_counts": [1000, 2000, 4000], "records": 100},
+    "smoke": {**PAPER, "deltas": [-4, 0, 4], "times": 101, "step_counts": [500, 1000, 2000], "records": 100},
     "laptop": PAPER,
     "paper": PAPER,
 }

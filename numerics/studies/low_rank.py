@@ -26,7 +26,7 @@ PAPER = {
     "step_counts": [1000, 2000, 4000, 8000],
 }
 SCALES = {
-    "smoke": {**PAPER, "deltas": [-4, 0, 4], "step_counts": [1000, 2000, 4000]},
+    "smoke": {**PAPER, "deltas": [-4, 0, 4], "step_counts": [500, 1000, 2000]},
     "laptop": PAPER,
     "paper": PAPER,
 }

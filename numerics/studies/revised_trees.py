@@ -46,7 +46,7 @@ PAPER = {
     "pairs": list(range(60)),
 }
 SCALES = {
-    "smoke": {**PAPER, "kept": 101, "seeds": [0, 1, 2], "pairs": list(range(24))},
+    "smoke": {**PAPER, "kept": 41, "seeds": [0, 1, 2], "pairs": list(range(24))},
     "laptop": PAPER,
     "paper": PAPER,
 }

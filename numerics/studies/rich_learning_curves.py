@@ -46,7 +46,11 @@ PAPER = {
     "vast": 100.0,
     "many": 200,
 }
-SCALES = {"smoke": {**PAPER, "seeds": [0, 1, 2], "many": 24}, "laptop": PAPER, "paper": PAPER}
+SCALES = {
+    "smoke": {**PAPER, "seeds": [0, 1, 2], "points": 751, "rates": [0.008, 0.004, 0.002], "many": 24},
+    "laptop": PAPER,
+    "paper": PAPER,
+}
 DIMS = {"t": ("time",), "flow": ("time",), "trained": ("time",)}
 # Parts of the initial loss: the transient ends, drops and the straight line end, and the late rate is measured.
 TRANSIENT, END, LATE = 0.1, 1e-6, (1e-8, 1e-10)
