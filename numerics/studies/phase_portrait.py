@@ -165,6 +165,7 @@ def _corners(grid):
 
 
 def _kernel_claims(grid):
+    """Where in the portrait the kernel moves, and when."""
     small, large, deltas = _corners(grid)
     down, up = deltas[0], deltas[-1]
     late = {delta: grid.where(tau=small, delta=delta).values("kernel_distance") for delta in (down, 0.0, up)}
@@ -229,6 +230,7 @@ def _kernel_claims(grid):
 
 
 def _test_claims(grid):
+    """Where in the portrait students generalise."""
     small, _, deltas = _corners(grid)
     means = {
         (tau, delta): mean_and_stderr(grid.where(tau=tau, delta=delta).values("test_loss"))[0]
@@ -257,6 +259,7 @@ def _test_claims(grid):
 
 
 def _anchor_claims(measured):
+    """The numbers that the authors' notebook printed, where their cells were trained."""
     if "anchor" not in measured.coordinates("part"):
         return []
     found = []

@@ -149,6 +149,7 @@ def claims(measured):
 
 
 def _direction_claims(rows):
+    """Which neurons change their direction."""
     turning = [
         at_least(
             f"{kind}-turns",
