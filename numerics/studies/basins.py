@@ -17,6 +17,8 @@ from __future__ import annotations
 from numerics.claims import at_least, at_most
 from numerics.study import Cell, Plan, study
 
+# The cube of starts, in planes a(0) = const, each with a grid of w(0) and lines along β_*; the end of the flow; how
+# often the place on a line is halved. Shown are two starts at a(0) beside the surface, so far from it, for each δ.
 PAPER = {
     "beta_star": [1.0, 0.25],
     "limit": 3.0,
@@ -64,6 +66,7 @@ def functional(a, w, beta_star):
 
 
 def _run_slice(cell, cfg):
+    """All starts in a plane a(0) = const: signs found and stated, and where the sign flips."""
     import numpy as np
 
     from numerics.flows import gradient_flow

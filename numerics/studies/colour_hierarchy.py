@@ -22,6 +22,7 @@ import math
 from numerics.claims import at_most, between, mean_at_least, ratios
 from numerics.study import Cell, Plan, study
 
+# The step, of which one in ``every`` is kept; finer steps, of which times are extrapolated; the horizon (τ = 1).
 PAPER = {
     "hidden": 16,
     "rate": 0.01,

@@ -15,6 +15,7 @@ from numerics.continual import ACTIVATIONS, NONLINEAR, SETTING
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Each task takes the time ``horizon`` (τ = 1), in each of the numbers of steps.
 PAPER = {
     **SETTING,
     "horizon": 60.0,

@@ -19,6 +19,8 @@ from numerics.continual import SETTING
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Each of the tasks takes the time ``horizon`` (τ = 1), in each number of steps, of which ``records`` are kept. "square"
+# networks of N inputs and outputs learn their second task at each rate and are looked at ``every`` so much time.
 PAPER = {
     **SETTING,
     "tasks": 4,
@@ -65,6 +67,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_sequences(batch, cfg, device):
+    """All networks at once, trained with each number of steps, each against the exact chain."""
     from numerics.continual import drawn_sequences
 
     X, Y, W1, W2 = drawn_sequences(batch, cfg, cfg["tasks"], 51)
@@ -333,6 +336,7 @@ TASK_COLORS = ("#1b6ca8", "#d1495b", "#3a8f5c", "#9467bd")
 
 
 def _draw_chain(top, bottom, cell):
+    """The function and all losses of one network over its tasks, dotted where exact."""
     import numpy as np
     from matplotlib.lines import Line2D
 
@@ -367,6 +371,7 @@ def _draw_chain(top, bottom, cell):
 
 
 def _draw_deviations(axes, results):
+    """How far every network is from the exact chain, against the step."""
     import numpy as np
 
     from numerics.plots import style
@@ -387,6 +392,7 @@ def _draw_deviations(axes, results):
 
 
 def _draw_square(axes, results):
+    """A network that learns its second task, and one that the exact flow leaves stuck, trained with each step."""
     from numerics.plots import style
 
     squares = [cell for cell in results if cell.cell["part"] == "square"]

@@ -34,6 +34,8 @@ HEADS = {
     INTERMEDIATE: r"intermediate, $\sigma^2=1/4$",
     LARGE: r"large, $\sigma^2=9$",
 }
+# Tasks; variances, twice that of the entries of A(0); rates in units where τ = 1. Every cell has the same ``networks``,
+# drawn from one seed, and stores so many points of their curves.
 PAPER = {
     "targets": {
         "dense": [[1.5, 0.9], [-0.4, 1.3]],
@@ -81,6 +83,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg):
+    """The networks of one task and one variance, trained at each rate, against the exact solution."""
     import numpy as np
 
     from derivations.prior_knowledge.decoupling_functions import ata_2x2, offdiagonal_peak
@@ -220,6 +223,7 @@ def _printed_peak(a1, a2, b, s):
 
 
 def _numbers(times):
+    """Times as they are stored: None for what is no number."""
     return [float(t) if math.isfinite(t) else None for t in times]
 
 
@@ -501,6 +505,7 @@ def _looks():
 
 
 def _legend():
+    """One entry for each kind of line."""
     from matplotlib.lines import Line2D
 
     names = {"exact": "exact solution", "predicted": "predicted peak", "printed": "peak as printed"}

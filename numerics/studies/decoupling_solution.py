@@ -16,6 +16,7 @@ from numerics.claims import at_least, at_most
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Singular values of the task; sizes of the hidden layer; the standard deviation of A(0); rates in units where τ = 1.
 PAPER = {
     "strengths": [4.0, 3.0, 2.0, 1.0],
     "hidden": [4, 7],

@@ -19,6 +19,8 @@ from numerics.claims import at_least, at_most, ratios
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Singular values of the task and, up to a factor from ½ to 1½, of the start; the horizon in units where τ = 1, and at
+# how many times of it the networks are compared; a time constant that the bounds must notice to be wrong.
 PAPER = {
     "sizes": {"inputs": 4, "hidden": 6, "outputs": 2},
     "strengths": [3.0, 1.5],
@@ -200,6 +202,7 @@ def claims_fig_2ab(measured):
 
 
 def _order(rows, quantity, name, what):
+    """The claim that a quantity deviates from the solution by O(η)."""
     return order_claim(
         name,
         f"{what}: the deviation from the solution falls as the learning rate; the fitted order farthest from 1 over "
@@ -209,6 +212,7 @@ def _order(rows, quantity, name, what):
 
 
 def _bound(rows, quantity, name, what):
+    """The claim that at the smallest rate it is within 1 % of the solution."""
     return at_most(
         name,
         f"{what}: at the smallest rate the deviation is at most {BOUND:.0%} of the change, for every seed",
@@ -218,6 +222,7 @@ def _bound(rows, quantity, name, what):
 
 
 def _resolved(measured, names):
+    """The check that the bound would notice a time constant that is 5 % off."""
     return at_least(
         "resolution",
         f"a solution with a time constant that is 5 % off deviates by more than {BOUND:.0%}, in everything",
@@ -320,6 +325,7 @@ def _schematic(axes):
 
 
 def _legend(drawing, *more):
+    """Simulation and solution, and what else a figure shows."""
     from matplotlib.lines import Line2D
 
     from numerics.plots import EXACT, measured

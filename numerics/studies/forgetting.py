@@ -23,6 +23,7 @@ from numerics.claims import Measurements, at_least, at_most, differences, mean_a
 from numerics.continual import ACTIVATIONS, NONLINEAR, SETTING
 from numerics.study import Cell, Plan, study
 
+# At every noise each task is learned in ``steps`` steps of the size ``rate``.
 PAPER = {
     **{name: SETTING[name] for name in ("sizes", "P", "strengths", "start")},
     "noises": [0.0, 0.5, 1.0, 1.5, 2.0],
@@ -165,6 +166,7 @@ def _noise_claims(plain, loudest):
 
 
 def _rms(values):
+    """The root mean square."""
     return math.sqrt(math.fsum(value * value for value in values) / len(values))
 
 
@@ -190,6 +192,7 @@ def figure(results):
 
 
 def _scatter(axes, rows):
+    """Measured against foretold forgetting, a dot a network."""
     from matplotlib.ticker import MultipleLocator
 
     from numerics.plots import ACTIVATION_COLORS, ACTIVATION_NAMES
@@ -210,6 +213,7 @@ def _scatter(axes, rows):
 
 
 def _over_noise(axes, measured):
+    """The mean excess, with its 95 % interval over fifty networks, against what a linear map leaves."""
     from numerics.claims import mean_and_stderr
     from numerics.plots import ACTIVATION_COLORS
 

@@ -15,6 +15,8 @@ from numerics.claims import at_least, at_most, between
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# The paper's setting, with its tolerance and last time; how many times are shown; in how many steps networks are
+# trained to the last time, and how often they are looked at.
 PAPER = {
     "deltas": [-4, -2, -1, 0, 1, 2, 4],
     "beta_star": [0.0, 1.0],
@@ -52,6 +54,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg, device):
+    """One δ: the closed form, two solvers and trained networks."""
     import numpy as np
 
     from derivations.single_neuron.exact_solution import trajectory
@@ -95,6 +98,7 @@ def _run_cell(cell, cfg, device):
 
 
 def _worst(flow, exact) -> float:
+    """The largest deviation of a or of any component of w, over time."""
     import numpy as np
 
     return float(max(np.abs(flow.a - exact[0]).max(), np.abs(flow.w - exact[1]).max()))
@@ -216,10 +220,12 @@ def _three(results):
 
 
 def _sign(value) -> int:
+    """The sign of a number, 0 for 0."""
     return int(math.copysign(1, value)) if value else 0
 
 
 def _parameter_space(axes, cell, colors):
+    """One path on its hyperboloid, with the minima dashed."""
     import numpy as np
 
     from numerics.plots import hyperboloid, style_3d
@@ -238,6 +244,7 @@ def _parameter_space(axes, cell, colors):
 
 
 def _time_panels(panels, results, colors):
+    """Signed magnitude, cosine and kernel distance over time, by the paper's solver and exactly."""
     import numpy as np
 
     from numerics.plots import EXACT, measured, style
@@ -255,6 +262,7 @@ def _time_panels(panels, results, colors):
 
 
 def _function_space(axes, results, colors):
+    """Paths of β over the contours of the loss."""
     import numpy as np
 
     from numerics.plots import EXACT, measured, style

@@ -21,6 +21,7 @@ from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
 SMALL, LARGE = 1e-3, 2.0
+# Singular values of W2 W1 at the start; steps, for each of which one in ``every`` is kept; the horizon (τ = 1).
 PAPER = {
     "hidden": 16,
     "scales": [1e-6, 1e-5, 1e-4, SMALL, 1e-2, 0.1, 0.5, LARGE, 4.0],
@@ -199,6 +200,7 @@ def _own_claims(balanced, gaussian):
 
 
 def _log_ratios(first, second):
+    """ln of the ratios of paired samples."""
     return [math.log(ratio) for ratio in ratios(first, second)]
 
 

@@ -23,6 +23,9 @@ from numerics.claims import at_least, at_most
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Numbers of inputs and outputs from the first to the last dimension, hidden neurons up to ``most_hidden``; scales of
+# the start; time constants that the bounds must notice to be wrong. Learning rates are the largest one over the
+# divisors.
 PAPER = {
     "networks": 50,
     "shown": 5,
@@ -50,14 +53,17 @@ def sample(cfg) -> list[int]:
 
 
 def all_cells(cfg):
+    """A cell a network."""
     return [{"network": number} for number in range(cfg["networks"])]
 
 
 def sampled_cells(cfg):
+    """The networks that are shown one by one."""
     return [{"network": number} for number in sample(cfg)]
 
 
 def run_rates(batch, cfg, device, resume):
+    """The networks at all rates."""
     return _measured(batch, cfg, cfg["divisors"])
 
 
@@ -207,6 +213,7 @@ def claims_fig_2d(measured):
 
 
 def _coincide(name, where, measured, bound=BOUND, about="paper"):
+    """The claim that at the smallest rate of each network the losses are as close as a bound says."""
     return at_most(
         name,
         f"{where}, the exact loss deviates from the simulated one by at most {bound:.3g} of what training can remove",
@@ -217,6 +224,7 @@ def _coincide(name, where, measured, bound=BOUND, about="paper"):
 
 
 def _resolved(measured):
+    """The check that the bound would notice a time constant that is 5 % off."""
     return at_least(
         "resolution",
         f"a loss with a time constant that is 5 % off deviates by more than {BOUND:.0%} in every network",
@@ -287,6 +295,7 @@ def figure_fig_2d(results):
 
 
 def _palette(count):
+    """As many colours."""
     from matplotlib import colormaps
 
     return [colormaps["tab10"](place) for place in range(count)]

@@ -15,6 +15,7 @@ from numerics.claims import at_least, at_most, between, differences
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# The paper's data, start, tolerance and last time; when the tight flow ends; steps of training up to the paper's time.
 PAPER = {
     "deltas": [-4, -2, -1, 0, 1, 2, 4],
     "X": [[0.5, 1.0]],
@@ -42,6 +43,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg, device):
+    """One δ: the closed-form limit, two solvers and trained networks."""
     import numpy as np
 
     from derivations.single_neuron.interpolation import implicit_bias

@@ -21,6 +21,9 @@ from numerics.claims import at_most, between, differences, mean_and_stderr, mean
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Training: step and horizon (τ = 1), of which one in ``every`` steps is kept and of those one in ``thin`` is stored.
+# Sizes of perturbations, relative to the weights; the scale of fresh starts; how long weights are trained on −Σ
+# first; the steps with which, and the time until which, training is compared with the exact flow.
 PAPER = {
     "strengths": [1.5, 1.0, 0.7],
     "hidden": 4,
@@ -343,6 +346,7 @@ def figure(results):
 
 
 def _dynamics(axes, cell):
+    """The entries of the function, trained and exact."""
     from matplotlib import colormaps
 
     from numerics.plots import EXACT, measured, style
@@ -370,6 +374,7 @@ ROWS = {
 
 
 def _losses(axes, shown):
+    """Losses of one seed, by what perturbs the start."""
     from numerics.plots import EXACT, measured, style
 
     for kind, (label, color) in ROWS.items():
@@ -385,6 +390,7 @@ def _losses(axes, shown):
 
 
 def _escapes(axes, results):
+    """When networks leave the plateau, against the size of what perturbs them."""
     import numpy as np
 
     from numerics.plots import style

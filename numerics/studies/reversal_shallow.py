@@ -75,6 +75,7 @@ def slowest_fall(times, loss) -> float:
 
 
 def _task(cell, cfg):
+    """Σ (3, 3) of a cell, that of the deep network with the same seed."""
     from numerics.studies.reversal_deep import task_of
 
     return task_of(cell | {"start": "known"}, cfg)[0]

@@ -14,7 +14,7 @@ ln(√(2s)/overlap)/s.
 
 Half of all starts, and half of all colour hierarchies after the first task, are on a separatrix; the sign of a row of
 W2, and of a feature of the tree, puts them on the other side. The published sizes are not stated; here N_h = 16, the
-strengths are 4, 3, 2, 1, and the step is 0.01.
+strengths are 4, 3, 2, 1, and the step is 0.005.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ SWAPS = {
 }
 REVISIONS = {**SWAPS, "circle": [1, 2, 0, 3, 4, 5, 6, 7]}
 RATES = [0.01, 0.005, 0.0025]
+# The scale of small starts; step, and how many steps between two records; how long lessons and swaps are trained (τ =
+# 1); how many records are stored; the steps with which, and the time until which, lessons are compared with the exact
+# flow. ``seeds`` learn all tasks, ``pairs`` only those that are claimed to take equally long.
 PAPER = {
     "hidden": 16,
     "small": 1e-3,
@@ -401,6 +404,7 @@ def _joined(lesson, second, end):
 
 
 def _losses(axes, lesson, second, end, title):
+    """The loss through both lessons, trained and exact, with the predicted escape from the saddle."""
     from numerics.plots import EXACT, measured, style
 
     for (t, curves), color in zip(_joined(lesson, second, end), ("#1b4f8a", "#e6842a"), strict=True):
@@ -417,6 +421,7 @@ def _losses(axes, lesson, second, end, title):
 
 
 def _modes(axes, lesson, second, end):
+    """The modes of the task in training through both lessons, trained and exact."""
     from matplotlib import colormaps
 
     from numerics.plots import EXACT, measured, style

@@ -33,6 +33,8 @@ from numerics.order import order_claim
 from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 from numerics.study import Cell, Plan, study
 
+# Scales of small and large starts, of much smaller and of much larger ones; horizons (τ = 1), on each of which curves
+# have so many points; steps; how many large zero-balanced starts are searched for those that wait.
 PAPER = {
     "hidden": 32,
     "small": 1e-4,

@@ -20,6 +20,8 @@ from numerics.order import ORDER_MARGIN, ORDER_STDERR, fit_order, order_claim
 from numerics.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 from numerics.study import Cell, Plan, study
 
+# Scales of the starts, and of small ones whose gap is fitted; steps and the horizon (τ = 1). Of ``signs`` starts of
+# random sign the first ``stuck`` ones that are stuck are trained with the ``escape_rates``.
 PAPER = {
     "hidden": 32,
     "small": 1e-4,

@@ -17,6 +17,7 @@ from numerics.claims import at_least, at_most, between
 from numerics.order import fit_order
 from numerics.study import Cell, Plan, study
 
+# The paper's problem at each δ, and from starts of each size at three of them; random problems; the ends of the flows.
 PAPER = {
     "deltas": [-64, -16, -4, -2, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2, 4, 16, 64],
     "sizes": [1.0, 1e-1, 1e-2, 1e-3, 1e-4],
@@ -76,6 +77,7 @@ def _problem(cell, cfg):
 
 
 def _run_cell(cell, cfg):
+    """One start: where the flow ends, and how far that is from the shortest solution and from the start."""
     import numpy as np
 
     from derivations.single_neuron.interpolation import implicit_bias
@@ -195,6 +197,7 @@ def _vanishing_claims(measured):
 
 
 def _rate(measured, delta) -> float:
+    """The order in the size of the start with which the distance to the shortest solution vanishes at one δ."""
     rows = sorted(measured.where(problem="paper", delta=delta), key=lambda row: row.cell["size"])[:3]
     return fit_order(
         [row.cell["size"] for row in rows], [row.values["distance_to_shortest"] for row in rows]
@@ -212,6 +215,7 @@ def figure(results):
 
 
 def _over_delta(panels, results):
+    """Distance and angle over δ, measured and exact."""
     import numpy as np
 
     from derivations.single_neuron.interpolation import implicit_bias
@@ -253,6 +257,7 @@ def _over_delta(panels, results):
 
 
 def _over_size(axes, results):
+    """The distance over the size of the start, with the predicted powers."""
     import numpy as np
 
     from numerics.plots import delta_colors, style

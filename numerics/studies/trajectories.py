@@ -18,6 +18,7 @@ import math
 from numerics.claims import at_least, at_most
 from numerics.study import Cell, Plan, study
 
+# Angles in units of π; the printed norm of β_* and that of the authors' code; their tolerance and last time.
 PAPER = {
     "deltas": [-2, -1, -0.2, 0, 0.2, 1, 2],
     "start_angles": [1.5, -0.25, 0.25],
@@ -49,6 +50,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg):
+    """One δ and one start: the closed form on the paper's solver and on a tighter one."""
     import numpy as np
 
     from derivations.single_neuron.exact_solution import trajectory
@@ -92,6 +94,7 @@ def _direction(turns_of_pi: float):
 
 
 def _variables(a, w, beta_star, delta):
+    """ν, φ, ζ, a, w₁ and w₂ over time, φ not a number at δ = 0."""
     import numpy as np
 
     omega = w @ beta_star
@@ -165,6 +168,7 @@ def claims(measured):
 
 
 def _largest(values) -> float:
+    """The largest of the values that exist."""
     return max(value for value in values if not math.isnan(value))
 
 

@@ -13,6 +13,8 @@ from numerics.claims import at_least, at_most
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
+# Singular values of β_*; the size of β(0) and its overlaps with the modes; the number of data; in how many steps
+# networks are trained to the horizon, and how often they are looked at.
 PAPER = {
     "deltas": [-16, -4, -1, 0, 1, 4, 16],
     "strengths": [2.0, 1.0],
@@ -56,6 +58,7 @@ def run(batch, cfg, device, resume):
 
 
 def _cell(cell, cfg, task, A, W, runs):
+    """One δ: trained networks against the exact solution, and the path of the latter."""
     import numpy as np
 
     from numerics.kernels import kernel_distance
@@ -92,6 +95,7 @@ def _task(cfg):
 
 
 def _frames(cfg):
+    """The singular vectors of β_*, in columns."""
     import numpy as np
 
     generator = np.random.default_rng(cfg["seed"] + 1)
@@ -118,6 +122,7 @@ def _start(beta_0, delta):
 
 
 def _exact(cfg, A, W, beta_star, delta):
+    """Times and the exact β, preconditioner M and singular values of β of one network."""
     import numpy as np
 
     from derivations.wide_linear.isotropic_functions import isotropic_preconditioner
@@ -130,6 +135,7 @@ def _exact(cfg, A, W, beta_star, delta):
 
 
 def _trained(cfg, A, W, task, count):
+    """The same of networks (K, ...) trained in ``count`` steps, at the same times: (T, K, ...)."""
     import numpy as np
 
     from numerics.flows import gradient_descent
@@ -154,6 +160,7 @@ def _trained(cfg, A, W, task, count):
 
 
 def _first(times, reached) -> float | None:
+    """The first of the times that is reached, None if none is."""
     return float(times[reached.argmax()]) if reached.any() else None
 
 

@@ -50,6 +50,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg):
+    """One network: the regime told before training, and the one measured."""
     import numpy as np
 
     from derivations.wide_linear.regime_function import regime
@@ -94,6 +95,7 @@ def _signs(balance, h):
 
 
 def _unit(vectors):
+    """Vectors (..., n) divided by their norms."""
     import numpy as np
 
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -109,6 +109,7 @@ def run(batch, cfg, device, resume):
 
 
 def _run_cell(cell, cfg):
+    """One network, Gaussian where the width grows and balanced at one width."""
     from numerics.wide_relu import balanced_start, circle_task, gaussian_start, measures
 
     X, y = circle_task(cell["seed"], cfg["n"])
