@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from numerics.claims import at_least, at_most, mean, mean_at_most
 from numerics.order import fit_order, order_claim
 from numerics.study import Cell, Plan, study
+from numerics.two_modes import LEARNED
 
 SMALL, INTERMEDIATE, LARGE = 1e-6, 0.25, 9.0
 NAMES = {SMALL: "small", INTERMEDIATE: "intermediate", LARGE: "large"}
@@ -58,8 +59,8 @@ SCALES = {
     "laptop": PAPER,
     "paper": PAPER,
 }
-# A mode is learned at this part of its singular value, and a time is near another one within this part of it.
-LEARNED, NEAR = 0.95, 0.05
+# A time is near another one within this part of it.
+NEAR = 0.05
 # In units of the mean singular value: which rise of |b| counts, and up to where it is near zero.
 VISIBLE, NEAR_ZERO = 0.01, 0.1
 DIMS = {
@@ -87,24 +88,28 @@ def _run_cell(cell, cfg):
     import numpy as np
 
     from derivations.prior_knowledge.decoupling_functions import ata_2x2, offdiagonal_peak
+    from numerics import two_modes
 
     U, s, V = np.linalg.svd(np.array(cfg["targets"][cell["target"]]))
     variance = cell["variance"]
     generator = np.random.default_rng(cfg["seed"])
     A = math.sqrt(variance / 2) * generator.standard_normal((cfg["networks"], 2, 2))
-    start = _connections(A.swapaxes(-1, -2) @ A)
+    start = two_modes.connections(A.swapaxes(-1, -2) @ A)
     rates = [rate / (1 + variance / 3) for rate in cfg["rates"]]
     used = rates if variance in NAMES else rates[:1]
     horizon = 3 if variance > 1 else 5 - math.log(variance) / (1.6 * s[1])
     count = math.ceil(horizon / rates[0])
     times = rates[0] * np.arange(count + 1)
     exact = ata_2x2(times, *start, *s)
-    trained = [_train(A @ V, U @ A.swapaxes(-1, -2), U, s, V, rate, rates[0], count) for rate in used]
-    peaks = [_peak(times, found[2]) for found in trained]
+    trained = [two_modes.trained(A, U, s, V, rate=rate, spacing=rates[0], count=count) for rate in used]
+    peaks = [two_modes.peak_time(times, found[2]) for found in trained]
     a1, a2, b = trained[-1]
-    alike = math.isclose(*s)
-    predicted = offdiagonal_peak(*start, s[0]) if alike else np.full(len(A), np.nan)
-    printed = _printed_peak(*start, s[0]) if alike else np.full(len(A), np.nan)
+    told = {name: np.full(len(A), np.nan) for name in FORMULA}
+    if math.isclose(*s):
+        told = {
+            "printed": two_modes.printed_peak(*start, s[0]),
+            "predicted": offdiagonal_peak(*start, s[0]),
+        }
     shown = np.linspace(0.0, times[-1], cfg["points"])
     return Cell(
         cell,
@@ -112,119 +117,37 @@ def _run_cell(cell, cfg):
             "s": s.tolist(),
             "rate": rates,
             **{name: entry.tolist() for name, entry in zip(("a1", "a2", "b"), start, strict=True)},
-            "deviation": [_deviation(found, exact) for found in trained] if len(used) > 1 else None,
+            "deviation": [two_modes.mean_deviation(found, exact) for found in trained]
+            if len(used) > 1
+            else None,
             "peak_time": peaks[-1].tolist(),
             **{
-                f"{name}_gap": _gaps(peaks, times_of_peak) if alike and len(used) > 1 else None
-                for name, times_of_peak in (("predicted", predicted), ("printed", printed))
+                f"{name}_gap": _gaps(peaks, moments) if len(used) > 1 else None
+                for name, moments in told.items()
             },
-            "predicted_time": _numbers(predicted),
-            "printed_time": _numbers(printed),
+            **{f"{name}_time": two_modes.numbers_or_none(moments) for name, moments in told.items()},
             "height": (np.abs(b).max(-1) / s.mean()).tolist(),
-            "rise": (_rise(np.abs(b)) / s.mean()).tolist(),
-            "sum_at_peak": _at(times, a1 + a2, peaks[-1]).tolist(),
-            "learned_time": _learned(times, a1, a2, s),
+            "rise": (two_modes.largest_rise(np.abs(b)) / s.mean()).tolist(),
+            "sum_at_peak": two_modes.at_moments(times, a1 + a2, peaks[-1]).tolist(),
+            "learned_time": two_modes.learned_time(times, a1, a2, s),
         },
         {
             "t": shown,
             "matrix": np.array(cfg["targets"][cell["target"]]),
-            "trained": _thinned(shown, times, trained[-1]),
-            "exact": _thinned(shown, times, exact),
+            "trained": two_modes.interpolated(shown, times, trained[-1]),
+            "exact": two_modes.interpolated(shown, times, exact),
         },
     )
 
 
-def _connections(gram):
-    """a₁, a₂ and b of matrices (..., 2, 2)."""
-    return gram[..., 0, 0], gram[..., 1, 1], gram[..., 0, 1]
-
-
-def _train(W1, W2, U, s, V, rate, spacing, count):
-    """a₁, a₂ and b (networks, times) of ŨᵀW2W1Ṽ, every `spacing` units of time."""
-    from numerics.linear_descent import descend
-
-    every = round(spacing / rate)
-    first, second = descend(
-        W1, W2, (U * s) @ V, rate=rate, steps=count * every, record=range(0, count * every + 1, every)
-    )
-    return _connections(U.T @ second @ first @ V.T)
-
-
-def _deviation(found, exact):
-    """The largest deviation of any of the three from the exact solution, over times and networks, in units of each
-    network's own largest value; the mean over the networks."""
-    import numpy as np
-
-    gap = np.max([np.abs(one - other) for one, other in zip(found, exact, strict=True)], 0)
-    scale = np.max([np.abs(other) for other in exact], 0)
-    return float((gap.max(-1) / scale.max(-1)).mean())
-
-
-def _peak(times, b):
-    """When |b| (networks, times) is largest: the vertex of the parabola through the three highest points, and 0 where
-    |b| is largest at the start."""
-    import numpy as np
-
-    size, network = np.abs(b), np.arange(len(b))
-    top = size.argmax(-1)
-    inner = np.clip(top, 1, len(times) - 2)
-    low, middle, high = (size[network, inner + shift] for shift in (-1, 0, 1))
-    bend = low - 2 * middle + high
-    vertex = times[inner] + (times[1] - times[0]) * (low - high) / (2 * np.where(bend == 0, 1.0, bend))
-    return np.where(top == 0, 0.0, np.where(bend < 0, vertex, times[top]))
-
-
-def _gaps(peaks, predicted):
-    """At each rate how far the peaks (networks,) are from the predicted times, on average over networks that have one;
-    None where none has.
+def _gaps(peaks, told):
+    """At each rate how far the peaks (networks,) are from the times that are told, on average over networks that have
+    one; None where none has.
     """
     import numpy as np
 
-    there = np.isfinite(predicted)
-    return None if not there.any() else [float(np.abs(found - predicted)[there].mean()) for found in peaks]
-
-
-def _rise(size):
-    """How far |b| (networks, times) ever rises above an earlier value."""
-    import numpy as np
-
-    return (size - np.minimum.accumulate(size, -1)).max(-1)
-
-
-def _at(times, curves, moments):
-    """Curves (networks, times) at one moment each."""
-    import numpy as np
-
-    return np.array([np.interp(t, times, curve) for t, curve in zip(moments, curves, strict=True)])
-
-
-def _learned(times, a1, a2, s):
-    """When both modes have come to 95 % of their singular values for good, None where they have not."""
-    import numpy as np
-
-    below = (np.minimum(a1 / s[0], a2 / s[1]) < LEARNED) | (np.maximum(a1 / s[0], a2 / s[1]) > 2 - LEARNED)
-    last = np.where(below.any(-1), below.shape[-1] - 1 - below[:, ::-1].argmax(-1), 0)
-    return [None if short[-1] else float(times[place]) for short, place in zip(below, last, strict=True)]
-
-
-def _thinned(shown, times, curves):
-    """a₁, a₂ and b (3, networks, points)."""
-    import numpy as np
-
-    return np.array([[np.interp(shown, times, one) for one in curve] for curve in curves])
-
-
-def _printed_peak(a1, a2, b, s):
-    """τ/(4s) ln(s(s − a₁ − a₂)/Δ) for τ = 1, as printed; NaN where it is no number."""
-    import numpy as np
-
-    with np.errstate(invalid="ignore"):
-        return np.log(s * (s - a1 - a2) / (a1 * a2 - b * b)) / (4 * s)
-
-
-def _numbers(times):
-    """Times as they are stored: None for what is no number."""
-    return [float(t) if math.isfinite(t) else None for t in times]
+    there = np.isfinite(told)
+    return None if not there.any() else [float(np.abs(found - told)[there].mean()) for found in peaks]
 
 
 def claims(measured):

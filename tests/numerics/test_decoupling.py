@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from numerics.evidence import load_evidence
-from numerics.studies.decoupling import _learned, _peak, _printed_peak, _rise
 from numerics.study import load_study, recomputed_claims
+from numerics.two_modes import largest_rise, learned_time, peak_time, printed_peak
 
 KEY = "braun2022.fig-4d-f"
 
@@ -88,19 +88,19 @@ def test_the_peak_is_found_between_the_records_and_is_zero_where_the_coupling_fa
     times = np.linspace(0, 3, 301)
     centres = np.array([0.7234, 1.5])
     curves = np.stack([-np.exp(-((times - c) ** 2)) for c in centres] + [np.exp(-times)])
-    np.testing.assert_allclose(_peak(times, curves), [*centres, 0.0], atol=1e-6)
+    np.testing.assert_allclose(peak_time(times, curves), [*centres, 0.0], atol=1e-6)
 
 
 def test_a_rise_counts_from_the_lowest_earlier_value():
-    assert _rise(np.array([[3.0, 1.0, 2.5, 0.0], [3.0, 2.0, 1.0, 0.5]])).tolist() == [1.5, 0.0]
+    assert largest_rise(np.array([[3.0, 1.0, 2.5, 0.0], [3.0, 2.0, 1.0, 0.5]])).tolist() == [1.5, 0.0]
 
 
 def test_modes_are_learned_when_both_stay_near_their_singular_values():
     a1 = np.array([[0.0, 2.0, 1.0, 2.0], [2.0] * 4, [0.0] * 4, [4.0, 2.0, 2.0, 2.0]])
-    assert _learned(np.arange(4.0), a1, np.ones((4, 4)), [2.0, 1.0]) == [2.0, 0.0, None, 0.0]
+    assert learned_time(np.arange(4.0), a1, np.ones((4, 4)), [2.0, 1.0]) == [2.0, 0.0, None, 0.0]
 
 
 def test_the_printed_time_is_the_printed_formula():
-    found = _printed_peak(np.array([0.5, 1.0]), np.array([0.25, 1.0]), np.array([0.25, 0.1]), 1.0)
+    found = printed_peak(np.array([0.5, 1.0]), np.array([0.25, 1.0]), np.array([0.25, 0.1]), 1.0)
     np.testing.assert_allclose(found[0], np.log(0.25 / 0.0625) / 4, rtol=1e-15)
     assert np.isnan(found[1])
