@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from numerics.linear_descent import orthonormal, whitened_inputs, zero_balanced_start
+from numerics.linear_descent import orthonormal, stacked, whitened_inputs, zero_balanced_start
 
 ACTIVATIONS = ("linear", "tanh", "relu")
 NONLINEAR = ACTIVATIONS[1:]
@@ -63,7 +63,7 @@ def random_sequence(
     generator = np.random.default_rng(seed)
     W1, W2 = zero_balanced_start(N_h, N_i, N_o, start, generator)
     tasks = [random_task(N_i, N_o, P, strengths, noise, generator) for _ in range(count)]
-    X, Y = (np.stack(part) for part in zip(*tasks, strict=True))
+    X, Y = stacked(tasks)
     return X, Y, W1, W2
 
 
@@ -87,8 +87,7 @@ def drawn_sequences(
         )
         for cell in cells
     ]
-    X, Y, W1, W2 = (np.stack(part) for part in zip(*drawn, strict=True))
-    return X, Y, W1, W2
+    return stacked(drawn)
 
 
 def foretold_and_measured(

@@ -10,7 +10,7 @@ networks at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -51,6 +51,16 @@ def random_start(
     """Independent Gaussian weights W1 (N_h, N_i) and W2 (N_o, N_h), of standard deviation scale/√N_h: not balanced."""
     sigma = scale / np.sqrt(N_h)
     return sigma * generator.standard_normal((N_h, N_i)), sigma * generator.standard_normal((N_o, N_h))
+
+
+def stacked(networks: Iterable[Sequence[np.ndarray]]) -> tuple[np.ndarray, ...]:
+    """Networks of one size as stacks: K times (W1, W2, …) as one array (K, ...) of each.
+
+    >>> W1, W2 = stacked([(np.zeros((4, 3)), np.zeros((2, 4))) for _ in range(5)])
+    >>> W1.shape, W2.shape
+    ((5, 4, 3), (5, 2, 4))
+    """
+    return tuple(np.stack(part) for part in zip(*networks, strict=True))
 
 
 def whitened_inputs(N_i: int, P: int, generator: np.random.Generator) -> np.ndarray:

@@ -158,10 +158,9 @@ def _run_squares(batch, cfg):
     import numpy as np
 
     from derivations.prior_knowledge.limit_functions import learnable
-    from numerics.linear_descent import descend
+    from numerics.linear_descent import descend, stacked
 
-    pairs = [_square_pair(cell["seed"], cfg) for cell in batch]
-    W1, W2, first, second = (np.stack(part) for part in zip(*pairs, strict=True))
+    W1, W2, first, second = stacked(_square_pair(cell["seed"], cfg) for cell in batch)
     foretold = learnable(W1, W2, second)
     weakest = np.linalg.svd(second, compute_uv=False)[:, -1]
     setting = cfg["square"]

@@ -40,9 +40,9 @@ def run(batch, cfg, device, resume):
     import numpy as np
 
     from derivations.prior_knowledge.decoupling_functions import ata
-    from numerics.linear_descent import descend
+    from numerics.linear_descent import descend, stacked
 
-    A, U, V = (np.stack(parts) for parts in zip(*(_start(cell, cfg) for cell in batch), strict=True))
+    A, U, V = stacked(_start(cell, cfg) for cell in batch)
     s = np.array(cfg["strengths"])
     W1, W2 = A @ V.swapaxes(-1, -2), U @ A.swapaxes(-1, -2)
     sigma = (U * s) @ V.swapaxes(-1, -2)

@@ -61,12 +61,10 @@ def run(names):
     def measure(batch, cfg, device, resume):
         import numpy as np
 
-        from numerics.linear_descent import descend
+        from numerics.linear_descent import descend, stacked
         from numerics.linear_ensembles import observed
 
-        W1, W2, X, Y = (
-            np.stack(parts) for parts in zip(*(_network(cell, cfg) for cell in batch), strict=True)
-        )
+        W1, W2, X, Y = stacked(_network(cell, cfg) for cell in batch)
         sigma = Y @ X.swapaxes(-1, -2) / X.shape[-1]
         times = np.linspace(0.0, cfg["horizon"], cfg["records"] + 1)
         exact = _exact(times, W1, W2, X, Y, 1.0)

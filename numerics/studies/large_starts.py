@@ -50,15 +50,15 @@ def run(batch, cfg, device, resume):
     from derivations.prior_knowledge.flow_functions import qqt
     from numerics.data.semantic import contrasts, hierarchy
     from numerics.learned_starts import finite_or_none
+    from numerics.linear_descent import stacked
     from numerics.relearning import learning_time, losses, train
 
     sigma = hierarchy()
     C = contrasts()
     goal = C.T @ np.diag(np.linalg.norm(sigma, axis=1)) @ C
-    W1, W2 = (np.stack(part) for part in zip(*(_start(cell, sigma, cfg) for cell in batch), strict=True))
-    options = {"horizon": cfg["horizon"]}
+    W1, W2 = stacked(_start(cell, sigma, cfg) for cell in batch)
     runs = [
-        train(W1, W2, sigma, rate=rate, every=every, **options)
+        train(W1, W2, sigma, rate=rate, every=every, horizon=cfg["horizon"])
         for rate, every in zip(cfg["rates"], cfg["every"], strict=True)
     ]
     times, first, second = runs[-1]

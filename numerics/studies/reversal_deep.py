@@ -59,9 +59,10 @@ def cells(cfg):
 def run(batch, cfg, device, resume):
     import numpy as np
 
+    from numerics.linear_descent import stacked
+
     times = np.arange(0, round(cfg["horizon"] / cfg["rate"]) + 1, cfg["every"]) * cfg["rate"]
-    starts = [start_of(cell, cfg) for cell in batch]
-    W1, W2, sigma = (np.stack(part) for part in zip(*starts, strict=True))
+    W1, W2, sigma = stacked(start_of(cell, cfg) for cell in batch)
     single = np.array([cell["precision"] == "float32" for cell in batch])
     function = np.empty((len(batch), len(times), *sigma.shape[1:]))
     for mask, descent in ((single, _descend_in_single_precision), (~single, _descend)):

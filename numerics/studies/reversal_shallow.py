@@ -95,11 +95,10 @@ def _deep(batch, cfg):
     """Times (T,) and losses (cells, T) of deep networks that know −Σ, trained in double precision."""
     import numpy as np
 
-    from numerics.linear_descent import descend, whitened_loss
+    from numerics.linear_descent import descend, stacked, whitened_loss
     from numerics.studies.reversal_deep import start_of
 
-    starts = [start_of(cell | {"start": "known"}, cfg) for cell in batch]
-    W1, W2, sigma = (np.stack(part) for part in zip(*starts, strict=True))
+    W1, W2, sigma = stacked(start_of(cell | {"start": "known"}, cfg) for cell in batch)
     steps = round(cfg["horizon"] / cfg["rate"])
     record = np.arange(0, steps + 1, cfg["every"])
     first, second = descend(W1, W2, sigma, rate=cfg["rate"], steps=steps, record=record)

@@ -2,15 +2,11 @@
 (Braun et al. 2022, figure 3F).
 
 The networks are those of figure 3C-E (``rich_representations``), twenty of each kind, by the exact flow and by gradient
-descent with three steps. What the claims count is defined here:
-
-- a drop is a maximum of −dL/dt after the start whose prominence is at least half of its height: the loss falls there,
-  and falls less than half as fast before and after. A logistic curve has one, an exponential none. Counted down to a
-  millionth of the initial loss, and above the rounding of the loss, 1e-9 L(0) a unit of time.
-- ln L is straight where a line of it against t, from a tenth of the initial loss (the transient) to a millionth,
-  explains at least 0.95 of its variance. That separates less than it seems, as steps of equal length explain 0.94. So
-  two contrasts between the kinds, added after the data had been seen, compare the root mean square distance of ln L
-  from the line, and the least of the rates −d ln L/dt in units of their mean: small for what stands still between.
+descent with three steps. What counts as a drop of the loss is defined in ``numerics.learning_curve``. ln L is straight
+where a line of it against t, from a tenth of the initial loss (the transient) to a millionth, explains at least 0.95 of
+its variance. That separates less than it seems, as steps of equal length explain 0.94. So two contrasts between the
+kinds, added after the data had been seen, compare the root mean square distance of ln L from the line, and the least of
+the rates −d ln L/dt in units of their mean: small for what stands still between.
 
 Small starts lose their modes one level of the tree after the other, s = 4, 3, 2, 1, at t = ln(s/overlap)/2s, and the
 loss in between is half the sum of the s² to come. The drops are apart where the overlaps are small enough: at the scale
@@ -26,7 +22,6 @@ end, however large they were.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 from numerics.claims import at_least, at_most, between, mean_at_least, rank_correlation, ratios
 from numerics.order import order_claim
@@ -54,10 +49,6 @@ SCALES = {
     "paper": PAPER,
 }
 DIMS = {"t": ("time",), "flow": ("time",), "trained": ("time",)}
-# Parts of the initial loss: the transient ends, drops and the straight line end, and the late rate is measured.
-TRANSIENT, END, LATE = 0.1, 1e-6, (1e-8, 1e-10)
-# The least prominence of a drop in units of its height, and the least height in units of L(0) a unit of time.
-PROMINENCE, ROUNDING = 0.5, 1e-9
 # The times between which the loss of vast starts falls as a power.
 ALGEBRAIC = 0.001, 0.01
 # The large starts of the claims by their names there, and the two ways in which networks are followed.
@@ -82,13 +73,14 @@ def _learning(batch, cfg):
     import numpy as np
 
     from numerics.data.semantic import hierarchy
+    from numerics.learning_curve import shape_of
+    from numerics.linear_descent import stacked
     from numerics.rich_lazy import flow, start, trained
 
     sigma, kind = hierarchy(), batch[0]["start"]
     t = np.linspace(0.0, cfg["horizons"][kind], cfg["points"])
     starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
-    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
-    descents = [_loss(trained(W1, W2, sigma, t, rate), sigma) for rate in cfg["rates"]]
+    descents = [_loss(trained(*stacked(starts), sigma, t, rate), sigma) for rate in cfg["rates"]]
     found = []
     for place, cell in enumerate(batch):
         exact = _loss(flow(kind, *starts[place], sigma, t), sigma)
@@ -110,53 +102,6 @@ def _loss(states, sigma):
     return whitened_loss(blocks(states, sigma.shape[1])[1], sigma)
 
 
-def shape_of(t, loss, sigma):
-    """The times, drops and slopes of a learning curve (T,), as this module defines them; None for what it does not
-    reach.
-    """
-    import numpy as np
-    from scipy.signal import find_peaks
-
-    logarithm = np.log(np.maximum(loss, np.finfo(float).tiny))
-    rate = -np.gradient(logarithm, t)
-    speed = -np.gradient(loss, t)[loss >= END * loss[0]]
-    peaks, found = find_peaks(speed, prominence=0.0, height=ROUNDING * loss[0])
-    drops = peaks[found["prominences"] >= PROMINENCE * speed[peaks]]
-    between_drops = [low + int(speed[low:high].argmin()) for low, high in pairwise(drops)]
-    falls = (loss <= TRANSIENT * loss[0]) & (loss >= END * loss[0])
-    late = (loss <= LATE[0] * loss[0]) & (loss >= LATE[1] * loss[0])
-    fallen = falls.sum() > 2
-    return {
-        "time": _reaches(t, logarithm, np.log(0.01 * loss[0])),
-        "time_to_common": _reaches(t, logarithm, np.log(0.005 * (sigma**2).sum())),
-        "drops": len(drops),
-        "plateaus": loss[between_drops].tolist() if len(drops) == 4 else None,
-        "straight": float(np.corrcoef(t[falls], logarithm[falls])[0, 1] ** 2) if fallen else None,
-        "bend": _bend(t[falls], logarithm[falls]) if fallen else None,
-        "least_rate": float(rate[falls].min() / rate[falls].mean()) if fallen else None,
-        "slowing": float(rate[falls][0] / rate[falls][-1]) if fallen else None,
-        "late_rate": float(rate[late].mean()) if late.any() else None,
-    }
-
-
-def _bend(t, logarithm):
-    """The root mean square distance of a curve (T,) from its line of least squares."""
-    import numpy as np
-
-    return float(np.std(logarithm - np.polyval(np.polyfit(t, logarithm, 1), t)))
-
-
-def _reaches(t, falling, level):
-    """When a falling curve has come down to a level, by interpolation; None if it has not."""
-    import numpy as np
-
-    below = falling <= level
-    if not below.any():
-        return None
-    k = max(int(below.argmax()), 1)
-    return float(np.interp(-level, -falling[k - 1 : k + 1], t[k - 1 : k + 1]))
-
-
 def _curves(t, exact, descent=None):
     """The curves of a cell, NaN where nothing was trained."""
     return dict(zip(COLUMNS, (t, exact, exact * float("nan") if descent is None else descent), strict=True))
@@ -167,6 +112,7 @@ def _tiny(batch, cfg):
     import numpy as np
 
     from numerics.data.semantic import hierarchy
+    from numerics.learning_curve import shape_of
     from numerics.rich_lazy import flow, start
 
     sigma, t = hierarchy(), np.linspace(0.0, cfg["tiny_horizon"], cfg["points"])
@@ -202,6 +148,7 @@ def _many(batch, cfg):
 
     from derivations.prior_knowledge.separatrix_functions import separatrix_distance
     from numerics.data.semantic import hierarchy
+    from numerics.learning_curve import shape_of
     from numerics.rich_lazy import flow, start
 
     sigma, t = hierarchy(), np.linspace(0.0, cfg["horizons"][BALANCED], cfg["points"] // 3)

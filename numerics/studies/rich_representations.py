@@ -61,12 +61,12 @@ def _learned(batch, cfg):
     import numpy as np
 
     from numerics.data.semantic import hierarchy
+    from numerics.linear_descent import stacked
     from numerics.rich_lazy import flow, gaps, start, trained
 
     sigma, kind, end = hierarchy(), batch[0]["start"], [0.0, cfg["horizon"]]
     starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
-    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
-    descents = [trained(W1, W2, sigma, end, rate)[:, -1] for rate in cfg["rates"]]
+    descents = [trained(*stacked(starts), sigma, end, rate)[:, -1] for rate in cfg["rates"]]
     found = []
     for place, cell in enumerate(batch):
         exact = flow(kind, *starts[place], sigma, end)[-1]
@@ -100,13 +100,13 @@ def _signs(batch, cfg):
     from derivations.prior_knowledge.limit_functions import learnable
     from numerics.data.semantic import hierarchy
     from numerics.learned_starts import on_wrong_side
-    from numerics.linear_descent import zero_balanced_start
+    from numerics.linear_descent import stacked, zero_balanced_start
 
     sigma, generator = hierarchy(), np.random.default_rng(8)
     starts = [
         zero_balanced_start(cfg["hidden"], 8, 8, cfg["large"] ** 2, generator) for _ in range(cfg["signs"])
     ]
-    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
+    W1, W2 = stacked(starts)
     ends = learnable(W1, W2, sigma)
     stuck = ~ends.learnable
     missed = ends.excess_loss[stuck]

@@ -11,6 +11,7 @@ from derivations.prior_knowledge.limit_functions import learnable
 from numerics.data.semantic import hierarchy
 from numerics.evidence import load_evidence
 from numerics.learned_starts import to_learnable_side
+from numerics.learning_curve import shape_of
 from numerics.linear_descent import zero_balanced_start
 from numerics.rich_lazy import (
     BALANCED,
@@ -26,7 +27,6 @@ from numerics.rich_lazy import (
     trained,
 )
 from numerics.runs import run_study
-from numerics.studies.rich_learning_curves import shape_of
 from numerics.study import load_study, recomputed_claims
 
 REPRESENTATIONS = "braun2022.fig-3c-e-final-representations"
