@@ -127,6 +127,14 @@ def ratios(first: Sequence[float], second: Sequence[float]) -> list[float]:
     return [a / b for a, b in zip(first, second, strict=True)]
 
 
+def relative_deviations(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """|a/b − 1| of samples in pairs, infinite where one of them is NaN or b = 0."""
+    return [
+        math.inf if math.isnan(a) or math.isnan(b) or b == 0 else abs(a / b - 1)
+        for a, b in zip(first, second, strict=True)
+    ]
+
+
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's rank correlation of two sequences of the same length without ties; NaN if a value is NaN."""
     if len(first) != len(second) or len(first) < 2:

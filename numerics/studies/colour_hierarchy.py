@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from numerics.claims import at_most, between, mean_at_least, ratios
+from numerics.claims import at_most, between, mean_at_least, ratios, relative_deviations
 from numerics.study import Cell, Plan, study
 
 # The step, of which one in ``every`` is kept; finer steps, of which times are extrapolated; the horizon (τ = 1).
@@ -45,12 +45,10 @@ def cells(cfg):
 
 
 def run(batch, cfg, device, resume):
-    import numpy as np
+    from numerics.linear_descent import stacked
 
     pairs = [_starts(cell, cfg) for cell in batch]
-    W1, W2, sigma = (
-        np.stack(part) for part in zip(*(start for pair in pairs for start in pair[:2]), strict=True)
-    )
+    W1, W2, sigma = stacked(start for pair in pairs for start in pair[:2])
     return [
         Cell(cell, *outcome)
         for cell, outcome in zip(batch, _race(W1, W2, sigma, [pair[2] for pair in pairs], cfg), strict=True)
@@ -194,12 +192,7 @@ def _checks(measured):
 def _separatrix_claims(measured):
     """Half of all new trees are on the other side, and there they are never learned."""
     lost = measured.values("reflected")
-    stuck = [
-        abs(row.values["other_side_loss"] / row.values["other_side_predicted"] - 1)
-        if row.values["other_side_predicted"]
-        else math.inf
-        for row in measured
-    ]
+    stuck = relative_deviations(measured.values("other_side_loss"), measured.values("other_side_predicted"))
     return [
         between(
             "half-of-all-new-trees",
@@ -223,11 +216,11 @@ def _separatrix_claims(measured):
 def _apart(measured, name):
     """The relative deviations of the times from those of the exact flow, for both starts."""
     return [
-        abs(row.values[f"{start}_{name}"] / row.values[f"{start}_exact_time"] - 1)
-        if row.values[f"{start}_{name}"] and row.values[f"{start}_exact_time"]
-        else math.inf
-        for row in measured
+        deviation
         for start in ("known", "random")
+        for deviation in relative_deviations(
+            measured.values(f"{start}_{name}"), measured.values(f"{start}_exact_time")
+        )
     ]
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from numerics.claims import at_most, mean_at_least, mean_at_most, ratios
+from numerics.claims import Measurements, at_most, mean_at_least, mean_at_most, ratios, relative_deviations
 from numerics.order import order_claim
 from numerics.study import Cell, Plan, study
 
@@ -77,9 +77,8 @@ def cells(cfg):
 
 def run(batch, cfg, device, resume):
     """All first lessons together, then the second tasks: swaps for a long time, others for a short one."""
-    import numpy as np
-
     from numerics.data.semantic import hierarchy
+    from numerics.linear_descent import stacked
 
     living = hierarchy()
     lessons = [cell for cell in batch if cell["task"] == "living"]
@@ -91,7 +90,7 @@ def run(batch, cfg, device, resume):
         found[_name(cell)] = _measure(cell, times, W1, W2, living, starts[_name(cell)], cfg)
         ends[cell["first"], cell["seed"]] = W1[-1], W2[-1]
     followed = [cell for cell in lessons if cell["seed"] in cfg["seeds"]]
-    W1, W2 = (np.stack(part) for part in zip(*(starts[_name(cell)] for cell in followed), strict=True))
+    W1, W2 = stacked(starts[_name(cell)] for cell in followed)
     for cell, deviations in zip(followed, _deviations(W1, W2, living, cfg), strict=True):
         found[_name(cell)].values["following"] = deviations
     for horizon, chosen in (("short", ("circle", "colours")), ("long", SWAPS)):
@@ -111,11 +110,11 @@ def _train(group, starts, tasks, horizon, cfg):
     """Times (T,) and weights (T, ...) of every cell of a group."""
     import numpy as np
 
+    from numerics.linear_descent import stacked
     from numerics.relearning import train
 
-    W1, W2 = (np.stack(part) for part in zip(*starts, strict=True))
     options = {"rate": cfg["rate"], "every": cfg["every"], "horizon": horizon}
-    times, first, second = train(W1, W2, np.stack(tasks), **options)
+    times, first, second = train(*stacked(starts), np.stack(tasks), **options)
     return [(cell, times, first[k], second[k]) for k, cell in enumerate(group)]
 
 
@@ -242,7 +241,7 @@ def _compare(large, small):
 def claims(measured):
     """Swaps stop the exact flow and delay training; a new tree takes as long as a large start; the end is one and the
     same."""
-    swapped = [row for row in measured if row.cell["task"] in SWAPS]
+    swapped = Measurements([row for row in measured if row.cell["task"] in SWAPS])
     lessons, circles, colours = (measured.where(task=task) for task in ("living", "circle", "colours"))
     return [
         *_swap_claims(swapped, colours),
@@ -254,27 +253,28 @@ def claims(measured):
             max(_present(measured, "functions_apart")),
             1e-6,
         ),
-        *_checks(lessons, [*lessons, *circles, *colours]),
+        *_checks(lessons, Measurements([*lessons, *circles, *colours])),
         *_own_claims(swapped, circles),
     ]
 
 
 def _swap_claims(swapped, colours):
     """The exact flow is stuck after a swap; training is slow and arrives."""
-    seeds = dict.fromkeys(row.cell["seed"] for row in swapped)
-    slower = [min(_slower(swapped, colours.where(seed=seed), seed)) for seed in seeds]
+    slower = [
+        min(_slower(swapped.where(seed=seed), colours.where(seed=seed))) for seed in swapped.distinct("seed")
+    ]
     return [
         at_most(
             "swaps-stop-the-exact-flow",
             "after a swap of siblings on any level the exact flow ends with the loss that is predicted of the modes it "
             "reverses: largest relative deviation",
-            max(abs(row.values["exact_loss_at_end"] / row.values["excess"] - 1) for row in swapped),
+            max(relative_deviations(swapped.values("exact_loss_at_end"), swapped.values("excess"))),
             1e-6,
         ),
         at_most(
             "training-leaves-the-saddle",
             "gradient descent learns every swap: the largest loss at the end",
-            max(row.values["loss_at_end"] for row in swapped),
+            max(swapped.values("loss_at_end")),
             1e-6,
         ),
         mean_at_least(
@@ -321,12 +321,7 @@ def _checks(lessons, learned):
             "times-of-the-flow",
             "first lessons, circles and colours: the times to 1 % of training and of the exact flow differ by at most "
             "5 %",
-            max(
-                abs(row.values["time"] / row.values["exact_time"] - 1)
-                if row.values["time"] and row.values["exact_time"]
-                else math.inf
-                for row in learned
-            ),
+            max(relative_deviations(learned.values("time"), learned.values("exact_time"))),
             0.05,
             about="check",
         ),
@@ -364,12 +359,10 @@ def _present(rows, name):
     return [row.values[name] for row in rows if name in row.values]
 
 
-def _slower(swapped, colours, seed):
-    """ln of the ratio of times of every swap and the colour hierarchy, after the same first lesson."""
+def _slower(swapped, colours):
+    """ln of the ratio of times of every swap and the colour hierarchy, after the same first lesson of one seed."""
     times = dict(zip(colours.coordinates("first"), colours.values("time"), strict=True))
-    return [
-        math.log(row.values["time"] / times[row.cell["first"]]) for row in swapped if row.cell["seed"] == seed
-    ]
+    return [math.log(row.values["time"] / times[row.cell["first"]]) for row in swapped]
 
 
 def figure(results):

@@ -18,6 +18,7 @@ from numerics.claims import (
     mean_at_most,
     rank_correlation,
     ratios,
+    relative_deviations,
 )
 
 
@@ -58,6 +59,11 @@ def test_pairs_are_compared_partner_by_partner_and_none_is_left_over():
     for compare in (differences, ratios):
         with pytest.raises(ValueError, match="shorter"):
             compare([1.0, 2.0], [1.0])
+
+
+def test_what_is_absent_deviates_without_limit():
+    assert relative_deviations([1.1, 0.5], [1.0, 1.0]) == pytest.approx([0.1, 0.5])
+    assert relative_deviations([math.nan, 1.0, 1.0], [1.0, math.nan, 0.0]) == [math.inf] * 3
 
 
 def test_the_values_of_a_coordinate_come_once_each_in_the_order_of_the_grid():
