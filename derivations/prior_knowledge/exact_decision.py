@@ -15,7 +15,8 @@ It shows e_j(M) = 0 as soon as both are below a bound of Liouville's kind. Let F
 be a multiple of all norms of 2 (v_i + lambda^2/4) p'(v_i), where p has the roots v_i. Then a = D^j e_j(M) is an
 algebraic integer. A conjugation moves P to an orthogonal projection onto other eigenvectors, as all of them are real.
 So the conjugates of a are at most b = D^j e_j(Z Z^T), there are at most n of them, and their product is an integer: a
-is zero, or |a| >= b^(1 - n).
+is zero, or |a| >= b^(1 - n). As n grows fast with the number of modes, the reasons for a lower rank that rational
+arithmetic finds (`rational_blocks`) are tried before.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ import numpy as np
 from sympy import Poly, Rational, Symbol
 from sympy.polys.domains import QQ, ZZ
 from sympy.polys.matrices import DomainMatrix
+
+from derivations.prior_knowledge.rational_blocks import Blocks
 
 _SEPARATED, _FIRST_BITS = 64, 192
 
@@ -72,9 +75,9 @@ def decide(W1: Any, W2: Any, sigma_yx: Any) -> Decision:
         ValueError: a start that is not exactly lambda-balanced, or a bad shape.
         TypeError: entries that are not rational.
 
-    Singular values may be irrational and equal. Starts off a separatrix take hundredths of a second. The digits that a
-    proof of zero needs double with every mode: with gmpy2, four modes take a tenth of a second, six take ten seconds.
-    With lambda = 0, N_i = N_o and full ranks most of these proofs are replaced by the sign of a determinant.
+    Singular values may be irrational and equal. Six modes take less than half a second off a separatrix, and on one as
+    well where rational subspaces or the sign of a determinant say why. The digits that a proof of zero needs without
+    such a reason double with every mode: six can take ten seconds.
 
     Source: braun2022, Sec. 3 and 6 (det B, its singular case), for all starts.
 
@@ -153,7 +156,7 @@ class _Task:
         half = start.offset / 2
         scale = math.lcm(half.denominator, *(x.denominator for row in start.sigma for x in row))
         S = [[int(x * scale) for x in row] for row in start.sigma]
-        self.half = int(half * scale)
+        self.half, self.inputs = int(half * scale), start.inputs
         self.scale = scale
         across = _transposed(S)
         self.F = [[-self.half * (i == j) for j in range(start.inputs)] + row for i, row in enumerate(across)]
@@ -184,6 +187,12 @@ class _Task:
             turned = _product(now, self.F)
             yield _product(now, back), _product(turned, back)
             now = _sum(_product(turned, self.F), now, -(self.half**2))
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The rational subspaces."""
+        places, sizes = [place.factor for place in self.places], [place.count for place in self.places]
+        return Blocks(self.F, self.Z, self.half, self.inputs, self.factors, places, sizes)
 
     def denominator(self, factors: set[int]) -> int:
         """D, so that D P has algebraic integers for entries."""
@@ -335,7 +344,7 @@ def _decide(start: ExactStart) -> Decision:
     task = start.task
     sizes = tuple(place.count for place in task.places)
     learnable = min(start.hidden, task.learnable)
-    ranks = tuple(_ranks(task, start)) if task.Z else (0,) * len(sizes)
+    ranks = tuple(_ranks(task)) if task.Z else (0,) * len(sizes)
     room, before, missed = learnable, 0, []
     for k, (size, rank) in enumerate(zip(sizes, ranks, strict=True)):
         wanted = min(size, room)
@@ -345,62 +354,34 @@ def _decide(start: ExactStart) -> Decision:
     return Decision(sizes, ranks, learnable, before, tuple(missed))
 
 
-def _ranks(task: _Task, start: ExactStart) -> Iterator[int]:
+def _ranks(task: _Task) -> Iterator[int]:
     """Of Z P for the modes of the first singular value, the first two, and so on."""
     modes = rank = 0
     approximations: dict[int, _Approximation] = {}
     for count, place in enumerate(task.places, 1):
         modes += place.count
-        most = min(modes, len(task.Z), rank + place.count)
-        parity = _parity(task, start) if count == len(task.places) else None
-        rank = _rank(task, count, rank, most, parity, approximations)
+        rank = _rank(task, count, rank, min(modes, len(task.Z), rank + place.count), approximations)
         yield rank
 
 
-def _parity(task: _Task, start: ExactStart) -> int | None:
-    r"""Whether N - rank is even (0) or odd (1), for lambda = 0, N_i = N_o = N and full ranks.
-
-    W2^T = W1 O and the modes of the task (v, u = Q v) have orthogonal O and Q. So Z P loses as many dimensions as
-    O Q has eigenvalues -1, and their number is odd where det(O Q) = -1.
-    """
-    size = start.inputs
-    if start.offset or start.outputs != size or task.learnable < size or len(task.Z) < size:
-        return None
-    product = _product(_product(start.W2, start.W1), _transposed(start.sigma))
-    scale = math.lcm(*(x.denominator for row in product for x in row))
-    whole = [[int(x * scale) for x in row] for row in product]
-    return int(DomainMatrix(whole, (size, size), ZZ).convert_to(QQ).det() < 0)
-
-
-def _rank(
-    task: _Task,
-    count: int,
-    least: int,
-    most: int,
-    parity: int | None,
-    approximations: dict[int, _Approximation],
-) -> int:
+def _rank(task: _Task, count: int, least: int, most: int, approximations: dict[int, _Approximation]) -> int:
     """Between `least` and `most`."""
     chosen = [place.factor for place in task.places[:count]]
     bits = _FIRST_BITS
-    while True:
-        if parity is not None:
-            most -= (len(task.Z) - most - parity) % 2
-            least += (len(task.Z) - least - parity) % 2
-        if least >= most:
-            return most
+    while least < most:
         if bits not in approximations:
             approximations[bits] = _Approximation(task, bits)
         near = approximations[bits]
-        if near.usable:
-            error = near.error(count)
-            if error < 1 << bits:
-                minors, next_one = _sums_of_minors(near.matrix(count)), least + 1
-                spread = [_spread(task, j, error) << (bits * (j - 1)) for j in range(1, most + 1)]
-                least = max([least, *(j for j in range(least + 1, most + 1) if minors[j] > spread[j - 1])])
-                if least < next_one and _zero(task, minors[next_one] + spread[least], next_one, chosen, bits):
-                    return least
+        if near.usable and (error := near.error(count)) < 1 << bits:
+            minors, next_one = _sums_of_minors(near.matrix(count)), least + 1
+            spread = [_spread(task, j, error) << (bits * (j - 1)) for j in range(1, most + 1)]
+            least = max([least, *(j for j in range(least + 1, most + 1) if minors[j] > spread[j - 1])])
+            if least < next_one and _zero(task, minors[next_one] + spread[least], next_one, chosen, bits):
+                return least
+        if bits == _FIRST_BITS and least < most:
+            most = min(most, task.blocks.most(count))
         bits *= 2
+    return most
 
 
 def _spread(task: _Task, j: int, error: int) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from derivations.prior_knowledge import exact_decision
+from derivations.prior_knowledge import exact_decision, rational_blocks
 from derivations.prior_knowledge.exact_decision import decide
 from derivations.prior_knowledge.functions import (
     learnable,
@@ -237,16 +237,84 @@ def test_weights_of_fibonacci_numbers_meet_the_golden_mode_nearly_nowhere_but_me
     assert float(separatrix_distance(W, W.T, [[1, 1], [1, 0]])) == pytest.approx(distance, rel=1e-14)
 
 
-def test_the_sign_of_determinants_decides_as_the_ranks_do(monkeypatch):
-    found = []
-    for seed in range(6):
+@pytest.mark.parametrize("shape", [(3, 3, 3, 0), (4, 3, 3, 0), (3, 4, 3, 0)])
+def test_rational_reasons_for_a_lower_rank_decide_as_digits_do(monkeypatch, shape):
+    kinds = set()
+    for seed in range(4):
         rng = np.random.default_rng(seed)
-        given = (*rational_start(rng, 3 + seed % 2, 3, 3), rng.integers(-3, 4, (3, 3)).astype(object))
-        with monkeypatch.context() as patch:
-            patch.setattr(exact_decision, "_parity", lambda task, start: None)
-            found.append(decide(*given))
-        assert found[-1] == decide(*given)
-    assert {x.on_separatrix for x in found} == {True, False}
+        W1, W2 = rational_start(rng, *shape)
+        mixed = rng.integers(-2, 3, (shape[1], shape[1])).astype(object)
+        known, drawn = W2 @ W1, rng.integers(-3, 4, shape[2:0:-1]).astype(object)
+        for sigma in (drawn, -known, known @ (mixed + mixed.T)):
+            found = decide(W1, W2, sigma)
+            with monkeypatch.context() as patch:
+                patch.setattr(rational_blocks.Blocks, "most", lambda blocks, count: sum(blocks.sizes))
+                assert decide(W1, W2, sigma) == found
+            kinds.add(found.on_separatrix)
+    assert kinds == {True, False}
+
+
+SIX = np.eye(6, dtype=int).astype(object)
+SEXTIC = (np.diag([2, 3, 4, 5, 6, 8]) + np.diag([1] * 5, 1) + np.diag([1] * 5, -1)).astype(object)
+"""Positive definite, with an irreducible polynomial."""
+
+
+@pytest.fixture
+def few_digits(monkeypatch):
+    """No computation with as many digits as proofs by digits need: of these starts, 10^5."""
+    ours = exact_decision._Approximation
+
+    def computed(task, bits):
+        assert bits <= 2048
+        return ours(task, bits)
+
+    monkeypatch.setattr(exact_decision, "_Approximation", computed)
+
+
+@pytest.mark.parametrize("kept", range(1, 6))
+def test_six_irrational_modes_and_half_a_turn_need_no_proof_by_digits(few_digits, kept):
+    turn = rational_turn(np.random.default_rng(kept), 6)
+    half = turn @ np.diag([1] * kept + [-1] * (6 - kept)).astype(object) @ turn.T
+    assert decide(SIX, half, SEXTIC).ranks == tuple(min(kept, k) for k in range(1, 7))
+
+
+@pytest.mark.parametrize("shape", [(6, 6, 6), (8, 6, 6), (6, 6, 7), (6, 7, 6)])
+def test_six_irrational_modes_and_the_other_sign_of_a_determinant_need_no_proof_by_digits(few_digits, shape):
+    hidden, inputs, outputs = shape
+    rng = np.random.default_rng(hidden)
+    W1, W2 = rational_start(rng, hidden, 6, 6)
+    sigma = rng.integers(-3, 4, (6, 6)).astype(object)
+    assert sp.Poly(sp.Matrix(sigma.T @ sigma).charpoly().as_expr()).is_irreducible
+    sigma[0] *= int(-sp.sign(sp.Matrix(W2 @ W1 @ sigma).det()))
+    left, right = rational_turn(rng, outputs)[:, :6], rational_turn(rng, inputs)[:6]
+    for sign in (1, -1):
+        task = left @ np.diag([sign] + [1] * 5).astype(object) @ sigma @ right
+        found = decide(W1 @ right, left @ W2, task)
+        assert found.ranks == (1, 2, 3, 4, 5, 5 if sign > 0 else 6)
+
+
+def test_modes_of_two_blocks_that_each_miss_one_are_both_missed(few_digits):
+    cubic, other = (np.array([[0, 1, 0], [1, 1, 2], [0, 3, 1]]), np.array([[3, 1, 1], [1, 0, 2], [0, 2, -1]]))
+    sigma = np.zeros((6, 6), dtype=int).astype(object)
+    sigma[:3, :3], sigma[3:, 3:] = cubic, other
+    signs = [np.sign(np.linalg.det(x)) for x in (cubic, other)]
+    assert signs == [-1, -1] and decide(SIX, SIX, sigma).rank == 4
+
+
+def test_half_a_turn_of_three_modes_says_nothing_of_the_three_others(few_digits):
+    sigma, half = np.zeros((6, 6), dtype=int).astype(object), SIX.copy()
+    sigma[:3, :3], sigma[3:, 3:] = [[6, 1, 0], [1, 7, 1], [0, 1, 9]], [[8, 1, 0], [0, 7, 2], [3, 0, 2]]
+    axis = sp.Matrix([1, 2, 2]) / 3
+    half[:3, :3] = np.array(2 * axis * axis.T - sp.eye(3))
+    found = decide(SIX, half, sigma)
+    turned = [
+        np.abs(np.linalg.eigvalsh(sigma[:3, :3].astype(float)) - s).min() < 1e-9 for s in singular(sigma)
+    ]
+    assert found.ranks == tuple(min(1, sum(turned[:k])) + k - sum(turned[:k]) for k in range(1, 7))
+
+
+def singular(sigma):
+    return np.linalg.svd(sigma.astype(float), compute_uv=False)
 
 
 def test_the_error_of_an_approximation_is_below_its_bound():
