@@ -20,6 +20,7 @@ strengths are 4, 3, 2, 1, and the step is 0.005.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from numerics.claims import Measurements, at_most, mean_at_least, mean_at_most, ratios, relative_deviations
 from numerics.order import order_claim
@@ -78,36 +79,54 @@ def cells(cfg):
 def run(batch, cfg, device, resume):
     """All first lessons together, then the second tasks: swaps for a long time, others for a short one."""
     from numerics.data.semantic import hierarchy
-    from numerics.linear_descent import stacked
 
     living = hierarchy()
-    lessons = [cell for cell in batch if cell["task"] == "living"]
-    starts = {_name(cell): _start(cell, living, cfg) for cell in lessons}
-    found, ends = {}, {}
-    for cell, times, W1, W2 in _train(
-        lessons, list(starts.values()), [living] * len(lessons), cfg["short"], cfg
-    ):
-        found[_name(cell)] = _measure(cell, times, W1, W2, living, starts[_name(cell)], cfg)
-        ends[cell["first"], cell["seed"]] = W1[-1], W2[-1]
-    followed = [cell for cell in lessons if cell["seed"] in cfg["seeds"]]
-    W1, W2 = stacked(starts[_name(cell)] for cell in followed)
-    for cell, deviations in zip(followed, _deviations(W1, W2, living, cfg), strict=True):
-        found[_name(cell)].values["following"] = deviations
+    found, ends = _lessons([cell for cell in batch if cell["task"] == "living"], living, cfg)
     for horizon, chosen in (("short", ("circle", "colours")), ("long", SWAPS)):
         group = [cell for cell in batch if cell["task"] in chosen]
-        begins = [ends[cell["first"], cell["seed"]] for cell in group]
-        tasks = [_second_task(cell, *begin) for cell, begin in zip(group, begins, strict=True)]
-        runs = _train(group, begins, tasks, cfg[horizon], cfg)
-        for (cell, times, W1, W2), task in zip(runs, tasks, strict=True):
-            found[_name(cell)] = _second(cell, times, W1, W2, task, living, cfg)
-    for cell in batch:
-        if cell["first"] == "large" and cell["seed"] in cfg["seeds"]:
-            _compare(found[_name(cell)], found[_name(cell | {"first": "small"})])
+        found |= _second_tasks(group, ends, living, cfg[horizon], cfg)
+    for name, cell in found.items():
+        if cell.cell["first"] == "large" and cell.cell["seed"] in cfg["seeds"]:
+            apart = _apart(cell, found[_name(cell.cell | {"first": "small"})])
+            found[name] = _with(cell, functions_apart=apart)
     return [found[_name(cell)] for cell in batch]
 
 
-def _train(group, starts, tasks, horizon, cfg):
-    """Times (T,) and weights (T, ...) of every cell of a group."""
+def _lessons(cells, living, cfg):
+    """What is measured in the first lessons, by the name of the cell, and the weights at their ends."""
+    from numerics.linear_descent import stacked
+
+    starts = {_name(cell): _start(cell, living, cfg) for cell in cells}
+    found, ends = {}, {}
+    runs = _train(list(starts.values()), [living] * len(cells), cfg["short"], cfg)
+    for cell, (times, W1, W2) in zip(cells, runs, strict=True):
+        found[_name(cell)] = _measure(cell, times, W1, W2, living, starts[_name(cell)], cfg)
+        ends[cell["first"], cell["seed"]] = W1[-1], W2[-1]
+    followed = [_name(cell) for cell in cells if cell["seed"] in cfg["seeds"]]
+    deviations = _deviations(*stacked(starts[name] for name in followed), living, cfg)
+    for name, deviation in zip(followed, deviations, strict=True):
+        found[name] = _with(found[name], following=deviation)
+    return found, ends
+
+
+def _second_tasks(cells, ends, living, horizon, cfg):
+    """What is measured in the second tasks of some cells, by their names."""
+    begins = [ends[cell["first"], cell["seed"]] for cell in cells]
+    tasks = [_second_task(cell, *begin) for cell, begin in zip(cells, begins, strict=True)]
+    runs = _train(begins, tasks, horizon, cfg)
+    return {
+        _name(cell): _second(cell, times, W1, W2, task, living, cfg)
+        for cell, (times, W1, W2), task in zip(cells, runs, tasks, strict=True)
+    }
+
+
+def _with(cell, **more):
+    """An outcome with more values."""
+    return replace(cell, values={**cell.values, **more})
+
+
+def _train(starts, tasks, horizon, cfg):
+    """Times (T,) and weights (T, ...) of networks that learn a task each, all at once."""
     import numpy as np
 
     from numerics.linear_descent import stacked
@@ -115,7 +134,7 @@ def _train(group, starts, tasks, horizon, cfg):
 
     options = {"rate": cfg["rate"], "every": cfg["every"], "horizon": horizon}
     times, first, second = train(*stacked(starts), np.stack(tasks), **options)
-    return [(cell, times, first[k], second[k]) for k, cell in enumerate(group)]
+    return [(times, W1, W2) for W1, W2 in zip(first, second, strict=True)]
 
 
 def _name(cell):
@@ -179,10 +198,12 @@ def _second(cell, times, W1, W2, sigma, living, cfg):
 
     start = learned_next_to(W1[0], W2[0], living)
     found = _measure(cell, times, W1, W2, sigma, start, cfg)
-    found.values["excess"] = float(learnable(*start, sigma).excess_loss)
-    if cell["task"] in SWAPS:
-        found.values.update(_escape(SWAPS[cell["task"]], times, W1, W2, sigma, start))
-    return found
+    order = SWAPS.get(cell["task"])
+    return _with(
+        found,
+        excess=float(learnable(*start, sigma).excess_loss),
+        **(_escape(order, times, W1, W2, sigma, start) if order else {}),
+    )
 
 
 def _escape(order, times, W1, W2, sigma, start):
@@ -230,12 +251,12 @@ def _deviations(W1, W2, sigma, cfg):
     return np.stack(found, -1).tolist()
 
 
-def _compare(large, small):
-    """What is left of the size of the start: the difference of the last functions."""
+def _apart(large, small):
+    """What is left of the size of the start: the difference of the last functions, in units of one of them."""
     import numpy as np
 
     first, second = (cell.curves["function"][-1] for cell in (large, small))
-    large.values["functions_apart"] = float(np.linalg.norm(first - second) / np.linalg.norm(first))
+    return float(np.linalg.norm(first - second) / np.linalg.norm(first))
 
 
 def claims(measured):
