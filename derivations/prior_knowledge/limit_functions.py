@@ -9,6 +9,7 @@ e^((R_j - R_i) t) in the place of a weaker mode i.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +53,8 @@ def learnable(
         W2: readout weights (..., N_o, N_h), with W2^T W2 - W1 W1^T = lambda I.
         sigma_yx: input-output correlation (..., N_o, N_i) for whitened inputs, of any rank.
         tau: time constant, one positive number: one over the learning rate.
-        noise: size of the perturbation that a training run adds, relative to the weights; the rounding of the dtype by
-            default.
+        noise: what a training run adds to the overlap of the missed mode, relative to sqrt(|W1|^2 + |W2|^2), one
+            positive number; the rounding of the dtype by default.
         check: False omits the checks of values.
 
     Returns:
@@ -63,6 +64,12 @@ def learnable(
         perturbation of the size `noise` has grown to the first of the missed modes, tau ln(size/noise)/rate. The rate
         is R_j - |lambda|/2 for the missed mode where a hidden neuron is free, and R_j - R_i where it must take the
         place of a weaker one. It is +inf where all weights are zero: nothing perturbs them.
+
+    The mode is half learned at the escape time if `noise` is its overlap across those of the learned modes, and if the
+    weights are small. Others decay first and take some of the overlap o with them: |M^(-1/2) o| of it counts, with
+    M = 1 + sum q q^T/(2R) over falling modes of rates R > 0 and overlaps q. Other measures of noise, as the imbalance
+    of trained weights, are proportional to the overlap, with an unknown factor c. Then the time is known up to
+    tau ln(c)/rate, and only its change with the size of the noise is foretold.
 
     Raises:
         ValueError: a value out of its domain (argument and batch indices named), a start that is not lambda-balanced
@@ -87,15 +94,21 @@ def learnable(
     if check and not read.traced:
         arrays.require_positive(read, "tau")
     xp = read.xp
-    noise = float(xp.finfo(read.dtype).eps) if noise is None else noise
-    if not noise > 0:
-        raise ValueError(f"noise must be positive; it is {noise}")
+    noise = float(xp.finfo(read.dtype).eps) if noise is None else _positive("noise", noise)
     if isinstance(read, ExactlyRead):
         return _ends(read, float(read["tau"]), noise)
     names = ("W1", "W2", "sigma_yx")
     plain = arrays.collect(**{name: _numpy(read[name]) for name in names})
     ends = _ends(plain, float(read["tau"]), noise)
     return ends if xp is np else Learnable(*(xp.as_tensor(x, device=read["W1"].device) for x in ends))
+
+
+def _positive(name: str, value: Any) -> float:
+    read = arrays.collect(**{name: float(value) if isinstance(value, Rational) else value})
+    if len(read[name].shape):
+        raise ValueError(f"{name} must be one number; its shape is {tuple(read[name].shape)}")
+    arrays.require_positive(read, name)
+    return float(read[name])
 
 
 def _numpy(x: Any) -> np.ndarray:

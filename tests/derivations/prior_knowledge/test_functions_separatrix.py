@@ -1,5 +1,7 @@
 """Starts that never learn their task: how they are found, where the flow ends, and when noise leads away."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -125,6 +127,23 @@ def test_the_escape_time_is_when_a_perturbed_start_has_lost_half_of_the_excess(n
     assert abs(gone - float(found.escape_time)) * strong[0] < 0.5
 
 
+@pytest.mark.parametrize("other", [1.0, 100.0])
+@pytest.mark.parametrize("size", [1.0, 0.01])
+def test_noise_is_the_overlap_of_the_missed_mode_as_far_as_it_outlives_the_decay_of_the_weights(size, other):
+    overlap, W1, s = 1e-9, size * np.diag([1.1, 0.8, 0.9]), np.array([3.0, 1.0, 0.9])
+    skew = np.zeros((3, 3))
+    skew[1, 0] = overlap * np.sqrt(2) * W1[0, 0]
+    skew[2, 1] = other * skew[1, 0]
+    turn = (skew - skew.T) @ np.linalg.inv(W1)
+    first, second = W1 + turn / 2, W1 - turn.T / 2
+    assert np.linalg.norm(first[:, 0] - second[0]) / np.sqrt(2) == pytest.approx(overlap, rel=1e-6)
+    outlives = overlap / np.sqrt(1 + W1[1, 1] ** 2 / s[1])
+    assert size == 1 or outlives == pytest.approx(overlap, rel=1e-3)
+    found = learnable(W1, W1, -np.diag(s), noise=outlives / np.sqrt(2 * (W1**2).sum()))
+    late = network_function(float(found.escape_time), first, second, -np.diag(s), check=False)
+    assert late[0, 0] == pytest.approx(-s[0] / 2, rel=1e-3)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_gradient_descent_in_float64_leaves_the_saddle_of_a_reversal_at_the_escape_time(seed):
     rate = 0.02
@@ -208,6 +227,11 @@ def test_batches_and_tensors_give_the_same_answers():
     [
         (lambda: separatrix_distance(np.diag([1.0, 2.0]), np.eye(2), np.eye(2)), "the imbalance is 1.5"),
         (lambda: learnable([[1.0]], [[1.0]], [[1.0]], noise=0.0), "noise must be positive"),
+        (lambda: learnable([[1.0]], [[1.0]], [[1.0]], noise=np.nan), "noise must be positive and finite"),
+        (
+            lambda: learnable([[1.0]], [[1.0]], [[1.0]], noise=[0.1, 0.2]),
+            r"noise must be one number; its shape is \(2,\)",
+        ),
         (lambda: learnable([[1.0]], [[1.0]], [[1.0]], tau=0.0), "tau must be positive"),
         (lambda: learnable([[1.0]], [[1.0]], [[np.nan]]), "sigma_yx must be finite"),
     ],
@@ -215,3 +239,17 @@ def test_batches_and_tensors_give_the_same_answers():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("noise", ["a", 1j, object(), "1e-3"])
+def test_noise_that_is_no_number_is_named(noise):
+    with pytest.raises(TypeError, match="noise must"):
+        learnable([[1.0]], [[1.0]], [[1.0]], noise=noise)
+
+
+@pytest.mark.parametrize(
+    "noise", [Fraction(1, 1000), np.float64(1e-3), torch.tensor(1e-3, dtype=torch.float64)]
+)
+def test_noise_is_a_number_of_any_kind(noise):
+    found = learnable([[1.0]], [[1.0]], [[-1.0]], noise=noise)
+    assert float(found.escape_time) == pytest.approx(np.log(1000), rel=1e-12)
