@@ -48,7 +48,8 @@ LABELS = {
     "ntk": "NTK",
 }
 BOUND = 0.01
-SHOWN = 12
+# How long an earlier task was learned; how many entries of a quantity are shown.
+LESSON, SHOWN = 40.0, 12
 
 
 def cells(starts):
@@ -114,7 +115,7 @@ def _network(cell, cfg):
     size = cfg["large" if cell["start"] == "large" else "small"]
     W1, W2 = zero_balanced_start(N_h, N_i, N_o, size * spread, generator)
     if cell["start"] == "learned":
-        W1, W2 = weights(40.0, W1, W2, earlier)
+        W1, W2 = weights(LESSON, W1, W2, earlier)
     return W1, W2, X, sigma @ X
 
 
