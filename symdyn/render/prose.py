@@ -221,17 +221,25 @@ _GREEK = (
     "Phi",
     "Psi",
 )
-_TYPESET = re.compile(r"(\$[^$]*\$)")
+_MATHEMATICAL = {*_GREEK, "inf", "infinity", "star", "exp", "log", "max", "min", "sin", "cos", "sqrt", "det"}
+_WORD = re.compile(r"(?=.{3})([a-z]{2,})\d*")
+_APART = re.compile(r"(\$[^$]*\$|\b[a-z]\w*(?:-\w+)+)")
 _POWER_OF_TEN = re.compile(r"(\d\.?)e\+?(-?\d+)\b")
 _NAME = re.compile(rf"\b({'|'.join(_GREEK)})(?:_?(star|\d+)|_(\w|\*))?(?![A-Za-z_])")
 
 
 def from_ascii(text: str) -> str:
-    """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols; what stands in `$…$` is
-    typeset already and stays as it is.
+    """A sentence in which formulas were typed in ASCII (`delta << 0`), with proper symbols. What stands in `$…$` is
+    typeset already and stays as it is, and so do names with words in them (`grows-with-delta`, but not `delta-a_0`).
     """
-    pieces = _TYPESET.split(text)
-    return "".join(piece if _TYPESET.fullmatch(piece) else _from_ascii(piece) for piece in pieces)
+    return "".join(piece if _stays(piece) else _from_ascii(piece) for piece in _APART.split(text))
+
+
+def _stays(piece: str) -> bool:
+    """Whether it is typeset already, or words joined by hyphens."""
+    words = (_WORD.fullmatch(word) for word in piece.split("-")) if _APART.fullmatch(piece) else ()
+    named = any(word is not None and word.group(1) not in _MATHEMATICAL for word in words)
+    return named or piece.startswith("$")
 
 
 def _from_ascii(text: str) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numerics.evidence
 from symdyn.paper import ledger
 from symdyn.render import prose
 
+EVIDENCE = Path(numerics.evidence.__file__).parent
 SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
 
 
@@ -34,6 +39,21 @@ def test_what_is_typeset_already_is_not_typeset_again() -> None:
     assert prose.from_ascii(r"$\eta_a$ = 2, $\beta_*$ -> 0, eta_w") == (
         r"$\eta_a$ = 2, $\beta_*$ → 0, $\eta_{w}$"
     )
+
+
+def test_names_with_words_in_them_are_no_formulas() -> None:
+    names = "kernel-grows-with-delta, alpha-on-rk45, coincide-nu, delta-stays"
+    assert prose.from_ascii(names) == names
+    assert prose.latex(prose.from_ascii(f"not: {names} at delta-a_0, beta-inf")) == (
+        rf"not: {names} at $\delta-a_0$, $\beta-\infty$"
+    )
+
+
+def test_no_claim_is_named_by_a_formula() -> None:
+    stored = (json.loads(path.read_text()) for path in EVIDENCE.glob("*.json"))
+    names = [claim["name"] for evidence in stored for claim in evidence["claims"]]
+    assert any("delta" in name for name in names)
+    assert [name for name in names if prose.from_ascii(name) != name] == []
 
 
 def test_measured_numbers_typed_in_ascii_get_their_powers_and_bounds() -> None:
