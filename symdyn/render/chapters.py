@@ -46,18 +46,44 @@ _CAPITALS = (
     "SVD",
     "MSE",
     "Fukumizu",
+    "Gaussian",
 )
 _SPELLED = {
     "ode": "equation",
-    "m": "M",
-    "a": "$a$",
     "pw": "piecewise",
+    "sv": "singular value",
     "ch": "$c=h$",
     "c1": "$c=1$",
+    "d1": "$d=1$",
+    "h1": "$h=1$",
+    "delta0": r"$\delta\to0$",
+    "2x2": r"$2\times2$",
+    "a2": "$a^2$",
+    "b0": "$b_0$",
+    "c2": "$c_2$",
+    "gM": "$gM$",
+    "hmax": r"$h_{\max}$",
+    "normw": r"$\|w\|$",
+    "splus": "$S^+$",
+    "mdot": r"$\dot M$",
+    "uv": "$UV$",
+    "ata": r"$A^\top A$",
+    "AtA": r"$A^\top A$",
+    "WtW": r"$W^\top W$",
+    "wwT": r"$ww^\top$",
     "qqt": r"$QQ^\top$",
-    "bc": "$B$ and $C$",
 } | {word.lower(): word for word in _CAPITALS}
-_NUMBERED = re.compile(r"(thm|lemma|prop|cor|fig|eq)(\d*)")
+_PHRASES = {
+    "c delta": r"$c_\delta$",
+    "phi delta": r"$\Phi_\delta$",
+    "f h": "f and h",
+    "b c": "b and c",
+    "mu phi": "mu and phi",
+    "nu a": "nu and a",
+    "a normw": "a and normw",
+}
+_NUMBERED = re.compile(r"(thm|lemma|prop|cor|fig|eq|assumption|phase)(\d*)")
+_PANELS = re.compile(r"\b(fig \d[a-z]) ([a-z])\b")
 _KINDS = {
     "thm": "Theorem",
     "lemma": "Lemma",
@@ -65,6 +91,8 @@ _KINDS = {
     "cor": "Corollary",
     "fig": "Figure",
     "eq": "Equation",
+    "assumption": "assumption",
+    "phase": "phase",
 }
 
 
@@ -158,7 +186,7 @@ def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
     e = entry(audited.id)
     assumptions = tuple(map(from_ascii, e.assumptions))
     counterexample = from_ascii(in_symbols(audited.counterexample, audited.topic))
-    return Section(e, headline(e.title), assumptions, audited, counterexample, printed, results)
+    return Section(e, headline(e.title, e.statement), assumptions, audited, counterexample, printed, results)
 
 
 def in_symbols(point: str, topic: str) -> str:
@@ -173,11 +201,24 @@ def in_symbols(point: str, topic: str) -> str:
     return re.sub(r"(?<![\w\\$])([A-Za-z]\w*)(?= = )", lambda m: shown.get(m.group(), m.group()), point)
 
 
-def headline(words: str) -> str:
-    r"""The words of a ledger id as a headline: "balanced mu bernoulli" becomes "Balanced $\mu$ Bernoulli"."""
-    numbered = re.sub(r"(?<=\b[Tt]heorem )(\d) (\d)\b", r"\1.\2", words)
-    spelled = [_spelled(word) for word in numbered.split()]
+def headline(words: str, statement: str = "") -> str:
+    r"""The words of a ledger id as a headline: "balanced mu bernoulli" becomes "Balanced $\mu$ Bernoulli".
+
+    Ids may have capital letters in lower case; the statement tells.
+    """
+    text = re.sub(r"(?<=\b[Tt]heorem )(\d) (\d)\b", r"\1.\2", _PANELS.sub(r"\1–\2", words))
+    for phrase, shown in _PHRASES.items():
+        text = re.sub(rf"\b{phrase}\b", shown.replace("\\", r"\\"), text)
+    spelled = [_letter(word, statement) if len(word) == 1 else _spelled(word) for word in text.split()]
     return " ".join([spelled[0][0].upper() + spelled[0][1:], *spelled[1:]])
+
+
+def _letter(letter: str, statement: str) -> str:
+    """A formula of one letter, a capital where the statement has that alone."""
+    if letter.isdigit():
+        return letter
+    occurs = {x: re.search(rf"(?<![A-Za-z\\]){x}(?![A-Za-z])", statement) for x in (letter, letter.upper())}
+    return f"${letter.upper() if occurs[letter.upper()] and not occurs[letter] else letter}$"
 
 
 def _spelled(word: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def result_html(result: Result) -> str:
     """The formula for MathJax, the title above it, source and verdict below it."""
     return (
-        f"<p><b>{html.escape(result.title)}</b> <code>{html.escape(result.key)}</code></p>\n"
+        f"<p><b>{prose.html_text(result.title)}</b> <code>{html.escape(result.key)}</code></p>\n"
         f"<div>$$\n{html.escape(result.latex(), quote=False)}\n$$</div>\n"
         f"<p><small>{source(result)}. {verdict_words(result.verify())}</small></p>"
     )

@@ -250,6 +250,14 @@ def test_a_notebook_shows_formula_source_and_verdict() -> None:
     assert result._repr_latex_() == f"$\\displaystyle {result.latex()}$"
 
 
+def test_a_notebook_sets_the_formulas_of_the_title() -> None:
+    titles = {key: symdyn.load(key).title for key in KEYS}
+    key = next(key for key, title in titles.items() if "a_∞" in title)
+    shown = symdyn.load(key)._repr_html_().split("</b>")[0]
+    assert "<math" in shown
+    assert "∞" not in re.sub(r"<math.*?</math>", "", shown)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -262,10 +270,29 @@ def test_a_notebook_shows_formula_source_and_verdict() -> None:
         ("qqt blocks", r"$QQ^\top$ blocks"),
         ("upstream a bernoulli", "Upstream $a$ Bernoulli"),
         ("ch nu riccati", r"$c=h$ $\nu$ Riccati"),
+        ("q two layer", "$q$ two layer"),
+        ("c delta", r"$c_\delta$"),
+        ("M low rank", "$M$ low rank"),
+        ("mu phi ode", r"$\mu$ and $\phi$ equation"),
+        ("fig 6e h", "Figure 6e–h"),
+        ("prop17 2 colorable", "Proposition 17 2 colorable"),
     ],
 )
 def test_headlines(words: str, expected: str) -> None:
     assert headline(words) == expected
+
+
+def test_letters_of_headlines_are_capitals_where_the_statement_has_capitals() -> None:
+    assert headline("b c definition", r"B=U^T\tilde U, C=U^T\tilde V") == "$B$ and $C$ definition"
+    assert (
+        headline("f h definitions", r"$f_\delta(x)$ and $h_\delta(x)$ with $F$") == "$f$ and $h$ definitions"
+    )
+
+
+def test_no_headline_has_a_letter_outside_formulas() -> None:
+    found = [headline(e.title, e.statement) for e in ledger().values()]
+    plain = [re.sub(r"\$[^$]*\$", "", words) for words in found]
+    assert [words for words in plain if re.search(r"(?<![\w–])[A-Za-z](?!\w)", words)] == []
 
 
 def test_what_is_given_for_some_facts_alone_says_for_which() -> None:
