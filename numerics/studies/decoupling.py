@@ -87,57 +87,78 @@ def _run_cell(cell, cfg):
     """The networks of one task and one variance, trained at each rate, against the exact solution."""
     import numpy as np
 
-    from derivations.prior_knowledge.decoupling_functions import ata_2x2, offdiagonal_peak
-    from numerics import two_modes
+    from derivations.prior_knowledge.decoupling_functions import ata_2x2
+    from numerics.two_modes import connections, interpolated, trained
 
-    U, s, V = np.linalg.svd(np.array(cfg["targets"][cell["target"]]))
-    variance = cell["variance"]
+    task, variance = np.array(cfg["targets"][cell["target"]]), cell["variance"]
+    U, s, V = np.linalg.svd(task)
     generator = np.random.default_rng(cfg["seed"])
     A = math.sqrt(variance / 2) * generator.standard_normal((cfg["networks"], 2, 2))
-    start = two_modes.connections(A.swapaxes(-1, -2) @ A)
+    start = connections(A.swapaxes(-1, -2) @ A)
     rates = [rate / (1 + variance / 3) for rate in cfg["rates"]]
-    used = rates if variance in NAMES else rates[:1]
     horizon = 3 if variance > 1 else 5 - math.log(variance) / (1.6 * s[1])
     count = math.ceil(horizon / rates[0])
     times = rates[0] * np.arange(count + 1)
     exact = ata_2x2(times, *start, *s)
-    trained = [two_modes.trained(A, U, s, V, rate=rate, spacing=rates[0], count=count) for rate in used]
-    peaks = [two_modes.peak_time(times, found[2]) for found in trained]
-    a1, a2, b = trained[-1]
-    told = {name: np.full(len(A), np.nan) for name in FORMULA}
-    if math.isclose(*s):
-        told = {
-            "printed": two_modes.printed_peak(*start, s[0]),
-            "predicted": offdiagonal_peak(*start, s[0]),
-        }
+    # The smallest variances only show how the coupling shrinks.
+    used = rates if variance in NAMES else rates[:1]
+    found = [trained(A, U, s, V, rate=rate, spacing=rates[0], count=count) for rate in used]
     shown = np.linspace(0.0, times[-1], cfg["points"])
-    return Cell(
-        cell,
-        {
-            "s": s.tolist(),
-            "rate": rates,
-            **{name: entry.tolist() for name, entry in zip(("a1", "a2", "b"), start, strict=True)},
-            "deviation": [two_modes.mean_deviation(found, exact) for found in trained]
-            if len(used) > 1
-            else None,
-            "peak_time": peaks[-1].tolist(),
-            **{
-                f"{name}_gap": _gaps(peaks, moments) if len(used) > 1 else None
-                for name, moments in told.items()
-            },
-            **{f"{name}_time": two_modes.numbers_or_none(moments) for name, moments in told.items()},
-            "height": (np.abs(b).max(-1) / s.mean()).tolist(),
-            "rise": (two_modes.largest_rise(np.abs(b)) / s.mean()).tolist(),
-            "sum_at_peak": two_modes.at_moments(times, a1 + a2, peaks[-1]).tolist(),
-            "learned_time": two_modes.learned_time(times, a1, a2, s),
-        },
-        {
-            "t": shown,
-            "matrix": np.array(cfg["targets"][cell["target"]]),
-            "trained": two_modes.interpolated(shown, times, trained[-1]),
-            "exact": two_modes.interpolated(shown, times, exact),
-        },
-    )
+    values = {
+        "s": s.tolist(),
+        "rate": rates,
+        **{name: entry.tolist() for name, entry in zip(("a1", "a2", "b"), start, strict=True)},
+        **_at_smallest_rate(times, found[-1], s),
+        **_against_theory(times, found, exact, _told(start, s)),
+    }
+    curves = {
+        name: interpolated(shown, times, one) for name, one in (("trained", found[-1]), ("exact", exact))
+    }
+    return Cell(cell, values, {"t": shown, "matrix": task, **curves})
+
+
+def _told(start, s):
+    """The times of the peak by either formula, which are for equal modes: NaN for others."""
+    import numpy as np
+
+    from derivations.prior_knowledge.decoupling_functions import offdiagonal_peak
+    from numerics.two_modes import printed_peak
+
+    if not math.isclose(*s):
+        return dict.fromkeys(FORMULA, np.full(len(start[0]), np.nan))
+    return {"printed": printed_peak(*start, s[0]), "predicted": offdiagonal_peak(*start, s[0])}
+
+
+def _at_smallest_rate(times, found, s):
+    """When the coupling is largest and how large, how far it rises, what is learned then, and when all is learned."""
+    import numpy as np
+
+    from numerics.two_modes import at_moments, largest_rise, learned_time, peak_time
+
+    a1, a2, b = found
+    peak = peak_time(times, b)
+    return {
+        "peak_time": peak.tolist(),
+        "height": (np.abs(b).max(-1) / s.mean()).tolist(),
+        "rise": (largest_rise(np.abs(b)) / s.mean()).tolist(),
+        "sum_at_peak": at_moments(times, a1 + a2, peak).tolist(),
+        "learned_time": learned_time(times, a1, a2, s),
+    }
+
+
+def _against_theory(times, found, exact, told):
+    """How far training is from the exact solution, and its peak from the times that are told, at each rate if there are
+    several, and these times.
+    """
+    from numerics.two_modes import mean_deviation, numbers_or_none, peak_time
+
+    several = len(found) > 1
+    peaks = [peak_time(times, b) for _, _, b in found]
+    return {
+        "deviation": [mean_deviation(one, exact) for one in found] if several else None,
+        **{f"{name}_gap": _gaps(peaks, moments) if several else None for name, moments in told.items()},
+        **{f"{name}_time": numbers_or_none(moments) for name, moments in told.items()},
+    }
 
 
 def _gaps(peaks, told):
