@@ -31,7 +31,7 @@ from symdyn.calculus.matrix import (
 )
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence
+from symdyn.statement import Existence, typeset
 
 n = sp.Symbol("n", integer=True, positive=True)
 lam = sp.Symbol("lambda", real=True)
@@ -67,8 +67,24 @@ BLOCKS = Declaration(
 
 Q = Ji @ W1.T + Jo @ W2
 F = Ji @ sigma_yx.T @ Jo.T + Jo @ sigma_yx @ Ji.T
-F_lam = F + lam / 2 * (Jo @ Jo.T - Ji @ Ji.T)
+whole, plain_task = matrix("Q", n, h), matrix("F", n, n, symmetric=True)
+task = matrix("F", n, n, "F_\\lambda", symmetric=True)
 ANY, ZERO = Rules(BLOCKS), Rules(BLOCKS, balanced(W1, W2))
+
+
+def with_balance(F):
+    """F_λ."""
+    return F + lam / 2 * (Jo @ Jo.T - Ji @ Ji.T)
+
+
+def velocity(Q, F):
+    """Of Q, in the task F."""
+    return (F @ Q - Q @ Q.T @ Q / 2) / tau
+
+
+def riccati(square, F):
+    """The velocity of QQᵀ."""
+    return (F @ square + square @ F - square @ square) / tau
 
 
 def _isotropic_weights(generator, sizes):
@@ -91,14 +107,10 @@ def _isotropic_weights(generator, sizes):
 
 
 _ZERO_DRAW = balanced(W1, W2).sampler
+BALANCE = rule(W2.T @ W2, W1 @ W1.T + lam * eye(h))
 ISOTROPIC = Rules(
     BLOCKS,
-    Declaration(
-        "W₂ᵀW₂ - W₁W₁ᵀ = λI",
-        (rule(W2.T @ W2, W1 @ W1.T + lam * eye(h)),),
-        (W1.letter, W2.letter),
-        _isotropic_weights,
-    ),
+    Declaration("W₂ᵀW₂ - W₁W₁ᵀ = λI", (BALANCE,), (W1.letter, W2.letter), _isotropic_weights),
 )
 
 
@@ -153,37 +165,29 @@ def weight_riccati():
 
     For any shapes, a bottleneck too.
     """
-    whole, task = matrix("Q", n, h), matrix("F", n, n, "F_\\lambda", symmetric=True)
+    of_layers = MatrixDynamics(
+        Q, velocity(Q, with_balance(F)), whitened_flow, FEW_SHAPES, ISOTROPIC, name="Q"
+    )
     square = whole @ whole.T
-    moving = {whole: (task @ whole - square @ whole / 2) / tau}
+    moving = {whole: velocity(whole, task)}
+    of_square = MatrixDynamics(square, riccati(square, task), moving, FEW_SHAPES, name=r"QQ^\top")
     return Existence(
-        r"$\tau\dot Q=F_\lambda Q-\frac12QQ^\top Q$ and "
-        r"$\tau\frac{d}{dt}QQ^\top=F_\lambda QQ^\top+QQ^\top F_\lambda-(QQ^\top)^2$ for "
-        r"$W_2^\top W_2-W_1W_1^\top=\lambda I$, with $F_\lambda=F+\frac\lambda2\mathrm{diag}(-I,I)$",
-        (
-            MatrixDynamics(
-                Q, (F_lam @ Q - Q @ Q.T @ Q / 2) / tau, whitened_flow, FEW_SHAPES, ISOTROPIC, name="Q"
-            ),
-            MatrixDynamics(
-                square,
-                (task @ square + square @ task - square @ square) / tau,
-                moving,
-                FEW_SHAPES,
-                name=r"QQ^\top",
-            ),
-        ),
+        f"where ${BALANCE.latex()}$, with ${typeset(task)}={typeset(with_balance(plain_task))}$",
+        (of_layers, of_square),
+        formula=rf"\dot Q = {typeset(moving[whole])}, \quad {of_square.latex()}",
     )
 
 
 @printed("braun2022.weight-riccati", quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ")
 def printed_weight_riccati():
     """As printed, for zero-balanced weights."""
-    square = Q @ Q.T
-    riccati = (F @ square + square @ F - square @ square) / tau
+    square, letters = Q @ Q.T, whole @ whole.T
+    velocities = typeset(velocity(whole, plain_task)), typeset(riccati(letters, plain_task))
     return Existence(
-        r"$\tau\dot Q=FQ-\frac12QQ^\top Q$, $\tau\frac{d}{dt}QQ^\top=FQQ^\top+QQ^\top F-(QQ^\top)^2$",
+        "for zero-balanced weights",
         (
-            MatrixDynamics(Q, (F @ Q - Q @ Q.T @ Q / 2) / tau, whitened_flow, SHAPES, ZERO, name="Q"),
-            MatrixDynamics(square, riccati, whitened_flow, SHAPES, ZERO, name=r"QQ^\top"),
+            MatrixDynamics(Q, velocity(Q, F), whitened_flow, SHAPES, ZERO, name="Q"),
+            MatrixDynamics(square, riccati(square, F), whitened_flow, SHAPES, ZERO, name=r"QQ^\top"),
         ),
+        formula=rf"\dot Q = {velocities[0]}, \quad \frac{{d}}{{dt}}QQ^\top = {velocities[1]}",
     )

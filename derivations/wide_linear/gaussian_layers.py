@@ -20,7 +20,7 @@ from symdyn.calculus.matrix.gaussian import gaussian_mean
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import InDistribution, Inequality, Limit
+from symdyn.statement import InDistribution, Inequality, Limit, typeset
 
 LAW = {A: sigma_a**2 / c, W: sigma_w**2 / d}
 mean = eta_w * sigma_a**2 - eta_a * sigma_w**2
@@ -60,17 +60,27 @@ def gaussian_balance():
     The trace divided by h is the mean over eigenvalues.
     """
     one, two = (v.T @ defect @ v).scalar(), (u.T @ defect @ v).scalar()
+    of_mean = MatrixIdentity(gaussian_mean(balance, LAW), mean * eye(h), SHAPES, name=r"E\Delta")
+    of_norm = MatrixIdentity(
+        gaussian_mean(trace(defect @ defect), LAW) / h,
+        (h + 1) * spread,
+        SHAPES,
+        name=r"\frac1hE\|\Delta-E\Delta\|_F^2",
+    )
+    of_square = of_norm.rhs.subs(dict.fromkeys((d, h, c), width))
+    large = Limit(of_square, width, sp.oo, square_spread)
     return InDistribution(
-        r"$E\Delta=\delta I_h$ with $\delta=\eta_w\sigma_a^2-\eta_a\sigma_w^2$, but for $d=h=c\to\infty$ "
-        r"$\frac1hE\|\Delta-\delta I\|_F^2\to\eta_w^2\sigma_a^4+\eta_a^2\sigma_w^4$",
+        rf"the entries of $\Delta-E\Delta$ vanish as $c$ and $d$ grow, but for $d=h=c\to\infty$ "
+        rf"${of_norm.name} \to {typeset(large.limit)}$",
         (
-            MatrixIdentity(gaussian_mean(balance, LAW), mean * eye(h), SHAPES, name=r"E\Delta"),
+            of_mean,
             MatrixIdentity(gaussian_mean(one**2, LAW), 2 * spread, SHAPES, TWO_NEURONS),
             MatrixIdentity(gaussian_mean(two**2, LAW), spread, SHAPES, TWO_NEURONS),
-            MatrixIdentity(gaussian_mean(trace(defect @ defect), LAW) / h, (h + 1) * spread, SHAPES),
-            Limit((width + 1) * square_spread / width, width, sp.oo, square_spread),
+            of_norm,
+            large,
             Inequality(square_spread, ">"),
         ),
+        formula=rf"{of_mean.name} = {typeset(of_mean.rhs)}, \quad {of_norm.name} = {typeset(of_norm.rhs)}",
     )
 
 

@@ -235,7 +235,7 @@ def _declared(statement: MatrixIdentity | MatrixConservation | MatrixDynamics) -
     """The rules by which words are rewritten."""
     for declaration in statement.rules.declarations:
         for r in declaration.rules:
-            yield "Given", f"{r.left.latex()} = {r.right.latex()}"
+            yield "Given", r.latex()
 
 
 def _moving_letters(statement: MatrixConservation | MatrixDynamics) -> Iterator[Line]:

@@ -12,6 +12,8 @@ import pytest
 import sympy
 
 import symdyn
+from derivations.prior_knowledge import flow_of_q
+from derivations.wide_linear import gaussian_layers
 from symdyn.auditing import AuditEntry
 from symdyn.calculus.gram import GramOperator, evaluate
 from symdyn.calculus.vectors import Linear, Vector
@@ -19,6 +21,7 @@ from symdyn.compile.named import unfold
 from symdyn.domain import Domain
 from symdyn.notation import GLOSSARIES, vocabulary
 from symdyn.paper import ledger
+from symdyn.proof.check import decide
 from symdyn.proof.verdict import Witness
 from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
@@ -248,6 +251,30 @@ def test_a_notebook_shows_formula_source_and_verdict() -> None:
     assert "PROVED" in shown
     assert "$$" in shown
     assert result._repr_latex_() == f"$\\displaystyle {result.latex()}$"
+
+
+@pytest.mark.parametrize("changed", ["velocity", "riccati", "with_balance"])
+def test_a_law_of_q_that_is_changed_is_printed_so_and_refuted(monkeypatch, changed) -> None:
+    law = getattr(flow_of_q, changed)
+    wrong = {
+        "velocity": lambda Q, F: law(Q, F) + Q,
+        "riccati": lambda square, F: law(square, F) + square,
+        "with_balance": lambda F: 2 * law(F) - F,
+    }
+    monkeypatch.setattr(flow_of_q, changed, wrong[changed])
+    made = flow_of_q.weight_riccati.function()
+    assert made.latex() != flow_of_q.weight_riccati.statement.latex()
+    assert decide(made).holds is False
+
+
+@pytest.mark.parametrize(("changed", "value"), [("spread", 2), ("square_spread", 2), ("mean", 3)])
+def test_a_balance_of_gaussian_weights_that_is_changed_is_printed_so_and_refuted(
+    monkeypatch, changed, value
+) -> None:
+    monkeypatch.setattr(gaussian_layers, changed, value * getattr(gaussian_layers, changed))
+    made = gaussian_layers.gaussian_balance.function()
+    assert made.latex() != gaussian_layers.gaussian_balance.statement.latex()
+    assert decide(made, gaussian_layers.square).holds is False
 
 
 def test_a_notebook_sets_the_formulas_of_the_title() -> None:

@@ -51,6 +51,10 @@ class Rule:
     def T(self) -> Rule:
         return Rule(self.left.T, self.right.T)
 
+    def latex(self) -> str:
+        """The rule as an equation."""
+        return f"{self.left.latex()} = {self.right.latex()}"
+
 
 def rule(left: Expression, right: Any) -> Rule:
     """The rule left → right; left is a single product, right an expression or, for 1×1 words, a scalar.
