@@ -18,7 +18,7 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from numerics.claims import Claim, Measurement, Measurements
@@ -130,10 +130,10 @@ def index() -> dict[str, Entry]:
     The source is read for ``@study(key, title=…)`` with literal arguments; importing no study keeps the
     listing instant.
     """
-    packages = {OWN_STUDIES, *(point.value for point in entry_points(group="symdyn.studies"))}
+    points = {point.value: point for point in entry_points(group="symdyn.studies")}
     entries: dict[str, Entry] = {}
-    for package in sorted(packages):
-        for module, path in _modules(package):
+    for package in sorted({OWN_STUDIES, *points}):
+        for module, path in _modules(package, points.get(package)):
             for entry in _declared(module, path):
                 if entry.key in entries:
                     raise StudyError(
@@ -158,13 +158,27 @@ def load_study(key: str) -> Study:
     return found
 
 
-def _modules(package: str) -> list[tuple[str, Path]]:
-    spec = importlib.util.find_spec(package)
+def _modules(package: str, point: EntryPoint | None = None) -> list[tuple[str, Path]]:
+    """The modules of a package and their files, found without importing it."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):  # a package above it is missing, or the name is none
+        spec = None
     if spec is None or spec.submodule_search_locations is None:
-        raise StudyError(f"{package}, named by an entry point of symdyn.studies, is not a package")
+        wrong = "is not installed" if spec is None else "is a module, not a package (a folder of modules)"
+        raise StudyError(f"the package of studies {package!r} {wrong}{_remedy(point)}")
     folders = [Path(place) for place in spec.submodule_search_locations]
     paths = sorted(path for folder in folders for path in folder.glob("*.py"))
     return [(package if path.stem == "__init__" else f"{package}.{path.stem}", path) for path in paths]
+
+
+def _remedy(point: EntryPoint | None) -> str:
+    """Who names the package, and what can be done."""
+    if point is None:
+        return ""
+    owner = f"of {point.dist.name}" if point.dist else "of an unknown distribution"
+    removal = f", or uninstall {point.dist.name}" if point.dist else ""
+    return f": correct the entry point {point.name!r} {owner} in the group symdyn.studies{removal}"
 
 
 def _declared(module: str, path: Path) -> list[Entry]:

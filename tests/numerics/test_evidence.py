@@ -8,11 +8,9 @@ import json
 import math
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from numerics import study as study_module
 from numerics.evidence import (
     FOLDER,
     EvidenceError,
@@ -119,6 +117,15 @@ def numbers():
 '''
 
 
+def announce(monkeypatch, folder, package):
+    """Let a distribution toy-package announce a package of studies."""
+    metadata = folder / "toy_package-1.dist-info"
+    metadata.mkdir(exist_ok=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(f"[symdyn.studies]\ntoys = {package}\n")
+    monkeypatch.syspath_prepend(folder)
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A package of studies of a user's own, announced by an entry point; returns the path of its module."""
@@ -127,8 +134,7 @@ def toy(tmp_path, monkeypatch):
     (package / "__init__.py").write_text("")
     module = package / "numbers.py"
     module.write_text(TOY)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(study_module, "entry_points", lambda group: [SimpleNamespace(value="toystudies")])
+    announce(monkeypatch, tmp_path, "toystudies")
     yield module
     for name in [name for name in sys.modules if name.split(".")[0] == "toystudies"]:
         del sys.modules[name]
@@ -167,6 +173,25 @@ def test_an_unknown_study_suggests_near_ones():
 def test_a_users_own_study_is_found_through_its_entry_point(toy):
     assert load_study("toy.numbers").title == "Numbers"
     assert set(KEYS) <= set(index())
+
+
+@pytest.mark.parametrize(
+    ("package", "reason"),
+    [
+        ("no_such_package.studies", "is not installed"),
+        ("toystudies.nothing", "is not installed"),
+        ("toystudies.numbers", "is a module, not a package"),
+    ],
+)
+def test_an_entry_point_that_names_no_package_of_studies_is_named_with_its_distribution(
+    toy, tmp_path, monkeypatch, package, reason
+):
+    announce(monkeypatch, tmp_path, package)
+    with pytest.raises(StudyError) as refused:
+        index()
+    message = str(refused.value)
+    assert package in message and reason in message
+    assert "correct the entry point 'toys' of toy-package" in message and "uninstall toy-package" in message
 
 
 def test_a_key_that_is_used_twice_is_refused(toy):
