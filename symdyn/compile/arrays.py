@@ -49,9 +49,24 @@ class Collected:
         return iter(self.arrays.values())
 
 
+_torch: Namespace | None = None
+
+
+def _torch_is_loaded() -> bool:
+    """Whether somebody has imported torch; from then on it is in `_torch`."""
+    global _torch
+    if _torch is None:
+        _torch = sys.modules.get("torch")
+    return _torch is not None
+
+
+# torch.compile calls it instead of tracing it: it would follow all of sys.modules, which imports elsewhere change.
+_torch_is_loaded._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def loaded_torch() -> Namespace | None:
     """The torch module if somebody has imported it, else None."""
-    return sys.modules.get("torch")
+    return _torch if _torch_is_loaded() else None
 
 
 def is_tensor(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -76,6 +77,32 @@ def test_transforms_and_compilers_are_traced_and_eager_calls_are_not():
     assert seen == [False, True, True]
     compiled = torch.compile(lambda x: x + arrays.collect(x=x, y=2.0).traced, fullgraph=True, backend="eager")
     assert compiled(torch.zeros(1)) == 1
+
+
+class Untraced:
+    """Modules that a compiler must not look into, since imports change them meanwhile."""
+
+    def get(self, name):
+        if torch.compiler.is_dynamo_compiling():
+            raise RuntimeError("dictionary keys changed during iteration")
+        return {"torch": torch}.get(name)
+
+
+def test_a_compiler_does_not_look_into_the_loaded_modules(monkeypatch):
+    monkeypatch.setattr(arrays, "_torch", None, raising=False)
+    monkeypatch.setattr(arrays, "sys", SimpleNamespace(modules=Untraced()))
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: arrays.collect(x=x, y=2.0)["y"] + x, fullgraph=True, backend="eager")
+    assert compiled(torch.ones(1)) == 3
+    assert arrays.loaded_torch() is torch
+
+
+def test_torch_is_found_once_it_is_loaded_and_not_imported(monkeypatch):
+    monkeypatch.setattr(arrays, "_torch", None)
+    monkeypatch.delitem(sys.modules, "torch")
+    assert arrays.loaded_torch() is None and not arrays.is_tensor(1.0)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert arrays.loaded_torch() is torch and arrays.is_tensor(torch.ones(1))
 
 
 def test_broadcast_shape_names_what_does_not_fit():
