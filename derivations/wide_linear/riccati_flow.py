@@ -24,24 +24,33 @@ times, fast modes first, so that M stays bounded. Hence no time is too long, and
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from derivations.wide_linear import elimination
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_CACHED = 2**15
+_TERMS, _ROW = range(24), 6
+_EXPONENTS = np.array(_TERMS, dtype=float)
+_SERIES = np.array(
+    [
+        [[(n >= j) / math.factorial(n + 2) for j in _TERMS] for n in _TERMS],
+        [[(n >= j) * (2.0 ** (n - j + 1) - 1) / math.factorial(n + 3) for j in _TERMS] for n in _TERMS],
+    ]
+)
+_CACHED = 2**16
 
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of the modes, (..., c, 1), fastest first; `imbalance` is |delta|, `upstream` says delta >= 0.
+    """The rates of the modes, (..., c, 1), fastest first; `slowness` is that of S.
 
-    `slowness` is the rate of S.
+    One for all modes, (..., 1, 1), are delta, `imbalance` = |delta| and `upstream`, which says delta >= 0.
     """
 
     upstream: Array
@@ -54,7 +63,7 @@ class Rates:
 
 
 def _rates(xp: Any, G: Array, delta: Array) -> Rates:
-    delta = delta + 0 * G
+    delta = delta + 0 * G[..., :1, :]
     upstream = delta >= 0
     imbalance = xp.where(upstream, delta, -delta)
     R = arrays.hypot(xp, arrays.sqrt(xp, G), delta / 2)
@@ -74,8 +83,8 @@ def _rates(xp: Any, G: Array, delta: Array) -> Rates:
 class Factors(NamedTuple):
     """Functions of rate and time, (..., c, T).
 
-    root is e^(-tR), power its square, `fading` e^(-max(delta, 0) t); `linear` and `square` are `fading` times
-    int_0^t e^(delta s) K(t - s) ds and int_0^t e^((delta - 2R) s) K(t - s)^2 ds.
+    root is e^(-tR), power its square, `fading` e^(-max(delta, 0) t), one for all modes (..., 1, T); `linear` and
+    `square` are `fading` times int_0^t e^(delta s) K(t - s) ds and int_0^t e^((delta - 2R) s) K(t - s)^2 ds.
     """
 
     root: Array
@@ -88,16 +97,22 @@ class Factors(NamedTuple):
     square: Array
 
 
+def _decayed(xp: Any, x: Array) -> Array:
+    """e^x, bounded from below so that its square is still a normal number: others are slow, and count for nothing."""
+    return xp.exp(xp.clip(x, 0.48 * math.log(xp.finfo(x.dtype).tiny), None))
+
+
 def _grown(xp: Any, rate: Array, t: Array) -> Array:
     """int_0^t e^(-rate s) ds."""
     return t * arrays.phi1(xp, -rate * t)
 
 
 def _factors(xp: Any, t: Array, rates: Rates) -> Factors:
-    root = xp.clip(xp.exp(-rates.R * t), xp.finfo(t.dtype).tiny ** 0.48, None)
-    power, fade = root * root, xp.exp(-rates.imbalance * t)
+    root = _decayed(xp, -rates.R * t)
+    power, fade = root * root, _decayed(xp, -rates.imbalance * t)
     K, k = _grown(xp, 2 * rates.R, t), _grown(xp, 2 * rates.rho_plus, t)
-    linear, square = _overlaps(xp, t, rates, (power, fade, K, k))
+    fading = arrays.where(xp, rates.upstream, fade, 1.0)
+    linear, square = _overlaps(xp, t, rates, (power, fade, K, k, fading))
     mixed = (rates.rho_plus + rates.rho_minus * power) / arrays.where(xp, rates.R == 0, 1.0, 2 * rates.R)
     return Factors(
         root=root,
@@ -105,51 +120,51 @@ def _factors(xp: Any, t: Array, rates: Rates) -> Factors:
         K=K,
         b=xp.where(rates.upstream, (1 + power) / 2 + rates.delta / 2 * K, mixed),
         k=k,
-        fading=arrays.where(xp, rates.upstream, fade, 1.0),
+        fading=fading,
         linear=linear,
         square=square,
     )
 
 
 def _overlaps(xp: Any, t: Array, rates: Rates, known: tuple[Array, ...]) -> tuple[Array, Array]:
-    """`Factors.linear` and `.square`: antiderivatives, or quadrature where these would cancel (2Rt < 1)."""
-    R = rates.R + 0 * t
-    early = 2 * R * t < 1
-    taken = (rates.imbalance, rates.rho_minus, rates.upstream, t, *known)
-    linear, square = _by_antiderivative(xp, arrays.where(xp, early, 1.0, R), *taken)
-    taken = (R, rates.imbalance, rates.upstream, t)
-    if xp is not np:
-        soon = _by_quadrature(xp, *taken)
-        return xp.where(early, soon[0], linear), xp.where(early, soon[1], square)
-    linear[early], square[early] = _by_quadrature(xp, *(np.broadcast_to(x, R.shape)[early] for x in taken))
-    return linear, square
+    """`Factors.linear` and `.square`: antiderivatives, or power series where these would cancel (2Rt < 1)."""
+    early = 2 * rates.R * t < 1
+    soon = _by_series(xp, t, arrays.where(xp, early, 2 * rates.R * t, 0.0), rates, known)
+    late = _by_antiderivative(xp, t, arrays.where(xp, early, 1.0, rates.R + 0 * t), rates, known)
+    return xp.where(early, soon[0], late[0]), xp.where(early, soon[1], late[1])
 
 
 def _by_antiderivative(
-    xp: Any,
-    R: Array,
-    imbalance: Array,
-    rho_minus: Array,
-    upstream: Array,
-    t: Array,
-    power: Array,
-    fade: Array,
-    K: Array,
-    k: Array,
+    xp: Any, t: Array, R: Array, rates: Rates, known: tuple[Array, ...]
 ) -> tuple[Array, Array]:
-    slow, other = _grown(xp, imbalance, t), _grown(xp, 2 * rho_minus, t)
-    linear = xp.where(upstream, (slow - fade * K) / (2 * R + imbalance), (slow - fade * k) / (2 * R))
-    ends = xp.where(upstream, fade * other + power * k, other + power * fade * k)
+    power, fade, K, k, _ = known
+    slow, other = _grown(xp, rates.imbalance, t), _grown(xp, 2 * rates.rho_minus, t)
+    linear = xp.where(
+        rates.upstream, (slow - fade * K) / (2 * R + rates.imbalance), (slow - fade * k) / (2 * R)
+    )
+    ends = xp.where(rates.upstream, fade * other + power * k, other + power * fade * k)
     return linear, (ends - 2 * power * slow) / (4 * R * R)
 
 
-def _by_quadrature(xp: Any, R: Array, imbalance: Array, upstream: Array, t: Array) -> tuple[Array, Array]:
-    R, imbalance, upstream, t = (x[..., None] for x in (R, imbalance, upstream, t))
-    nodes, weights = (linalg.constant_like(xp, x, R) for x in ((_NODES + 1) / 2, _WEIGHTS / 2))
-    age, rest = nodes * t, (1 - nodes) * t
-    K = _grown(xp, 2 * R, age)
-    weight = t * weights * xp.exp(-imbalance * xp.where(upstream, age, rest))
-    return (weight * K).sum(-1), (weight * xp.exp(-2 * R * rest) * K * K).sum(-1)
+def _by_series(xp: Any, t: Array, x: Array, rates: Rates, known: tuple[Array, ...]) -> tuple[Array, Array]:
+    """With x = 2Rt and p = rho+ / R, and complete homogeneous symmetric polynomials h_n,
+
+    fading e^-x t^2 sum_n h_n(1, p) x^n / (n + 2)!  and  2 fading e^-2x t^3 sum_n h_n(1, 2, p) x^n / (n + 3)!,
+
+    whose terms are all positive: divided differences of the exponential function, seen from its smallest argument.
+    """
+    power, *_, fading = known
+    p = arrays.divide(xp, rates.rho_plus, rates.R, fill=1.0)
+    series, exponents = (linalg.constant_like(xp, x, p) for x in (_SERIES, _EXPONENTS))
+    series = xp.einsum("qnj,...j->q...n", series, p**exponents)
+    powers = [0 * x + 1]
+    for _ in range(_ROW):
+        powers.append(powers[-1] * x)
+    rows = series.reshape(*series.shape[:-1], -1, _ROW) @ xp.stack(powers[:-1], -2)
+    sums = 0 * x
+    for row in reversed(range(rows.shape[-2])):
+        sums = sums * powers[-1] + rows[..., row, :]
+    return fading * power * t**2 * sums[0], 2 * fading * power**2 * t**3 * sums[1]
 
 
 @dataclass(frozen=True)
@@ -192,38 +207,51 @@ def _rotation(xp: Any, late: Array) -> Array:
     return xp.linalg.qr(xp.cat((late[..., :, :-1], last), -1))[0]
 
 
-def _FB(xp: Any, f: Factors, frame: Frame) -> Array:
+def _sums(xp: Any, matrices: tuple[Array, ...], functions: tuple[Array, ...]) -> Array:
+    """The sum of matrices (..., c, c) whose columns are multiplied by functions (..., c, T): (..., c, c, T)."""
+    columns = xp.stack([transpose(x) for x in matrices], -1)
+    return (columns @ xp.stack(functions, -2)).swapaxes(-2, -3)
+
+
+def _FB(xp: Any, f: Factors, frame: Frame, bare: bool = False) -> Array:
     """F B = F nu0 K + F b (..., c, c, T), and at late times, where its terms cancel next to a saddle, the same as
-    (grown + fallen e^(-2tR)) / (2R).
+    (grown + fallen e^(-2tR)) / (2R), `bare` of the factor e^(-2tR) below the diagonal.
     """
-    early = (frame.F @ frame.nu0)[..., None] * f.K[..., None, :, :] + frame.F[..., None] * f.b[
-        ..., None, :, :
-    ]
-    whole, power = 2 * transpose(frame.rates.R), f.power[..., None, :, :]
-    grown, fallen = (arrays.divide(xp, x, 0 * x + whole)[..., None] for x in (frame.grown, frame.fallen))
-    return xp.where(power < 0.5, grown + fallen * power, early)
+    early = (f.power >= 0.5) + 0 * f.power
+    half = arrays.divide(xp, 0 * frame.rates.R + 0.5, frame.rates.R)
+    grown, fallen = frame.grown * transpose(half), frame.fallen * transpose(half)
+    below = xp.tril(fallen, -1) if bare else 0 * fallen
+    matrices = (frame.F @ frame.nu0, frame.F, grown + below, fallen - below)
+    return _sums(xp, matrices, (early * f.K, early * f.b, 1 - early, (1 - early) * f.power))
 
 
-def _riccati(xp: Any, FB: Array, f: Factors, frame: Frame) -> Array:
+def _riccati(xp: Any, f: Factors, frame: Frame) -> Array:
     """nu (..., T, c, c)."""
-    X = linalg.solve(xp, linalg.last_first(FB), frame.fallen[..., None, :, :])
+    X = elimination.solve(xp, _FB(xp, f, frame), frame.fallen)
     end = (frame.axes * transpose(frame.rates.rho_minus)) @ transpose(frame.axes)
-    shrinking = frame.axes[..., None, :, :] * transpose(f.root)[..., None, :]
-    return end[..., None, :, :] - shrinking @ X @ transpose(shrinking)
+    return linalg.last_first(end[..., None] - _turned(_scaled(xp, X, f.root), frame.axes))
 
 
-def _bernoulli(xp: Any, t: Array, FB: Array, f: Factors, frame: Frame) -> Array:
-    """C (..., c, c, T)."""
-    s, R, Fm = frame.rates.slowness, transpose(frame.rates.R), frame.fallen
-    one = linalg.identity_like(xp, Fm, Fm.shape[-1])
-    settled = (xp.tril(0 * one + 1, -1) > 0)[..., None] & (f.power < 0.5)[..., None, :, :]
-    M = xp.where(settled, arrays.divide(xp, Fm, 0 * Fm + 2 * R)[..., None], FB)
-    M = M * xp.exp(((transpose(s) - s)[..., None] - settled * (2 * R)[..., None]) * t)
-    S = xp.exp(-s * t)
-    H = _bounded(xp, f, frame) * S[..., :, None, :] * S[..., None, :, :]
-    H = H + 2 * linalg.product(xp, M * f.k[..., None, :, :], M.swapaxes(-2, -3))
-    H = H + one[..., None] * xp.finfo(H.dtype).tiny
-    return linalg.congruence(xp, H, frame.axes[..., None, :, :] @ M)
+def _scaled(xp: Any, x: Array, s: Array) -> Array:
+    """s x s for a diagonal s (..., c, T)."""
+    return xp.einsum("...ijt,...it,...jt->...ijt", x, s, s)
+
+
+def _turned(x: Array, axes: Array) -> Array:
+    """axes x axes^T."""
+    x = axes[..., None, :, :] @ x
+    return (axes @ x.reshape(*x.shape[:-2], -1)).reshape(x.shape)
+
+
+def _bernoulli(xp: Any, t: Array, f: Factors, frame: Frame) -> Array:
+    """C (..., T, c, c)."""
+    s, two_R = frame.rates.slowness, 2 * transpose(frame.rates.R)
+    late = (f.power < 0.5) * t
+    ratios = (transpose(s) - s, xp.tril(0 * s - two_R, -1))
+    M = _FB(xp, f, frame, bare=True) * _decayed(xp, _sums(xp, ratios, (0 * late + t, late)))
+    H = _scaled(xp, _bounded(xp, f, frame), _decayed(xp, -s * t))
+    H = H + xp.einsum("...ikt,...kt,...jkt->...ijt", M, 2 * f.k, M)
+    return elimination.congruence(xp, H, frame.axes[..., None, :, :] @ M)
 
 
 def _bounded(xp: Any, f: Factors, frame: Frame) -> Array:
@@ -232,7 +260,7 @@ def _bounded(xp: Any, f: Factors, frame: Frame) -> Array:
     outer = [x[..., :, None, :] * m[..., None, :, :] for x in (early, F, m)]
     one = linalg.identity_like(xp, F, F.shape[-1])[..., None] + 0 * outer[0][..., :1]
     matrices = xp.concatenate((*(x + x.swapaxes(-2, -3) for x in outer), one), -1)
-    functions = (2 * f.linear * f.K, 2 * f.linear * f.b, f.square, f.fading[..., :1, :])
+    functions = (2 * f.linear * f.K, 2 * f.linear * f.b, f.square, f.fading)
     flat = matrices.reshape(*matrices.shape[:-3], -1, matrices.shape[-1]) @ xp.concatenate(functions, -2)
     return flat.reshape(*flat.shape[:-2], *F.shape[-2:], flat.shape[-1])
 
@@ -291,13 +319,14 @@ def _solution(read: Collected) -> tuple[Array, Array]:
     length = max(1, len(times)) if xp is not np else max(1, _CACHED // frame.nu0.size)
     parts = [slice(i, i + length) for i in range(0, max(len(times), 1), length)]
     blocks = [_block(xp, times[part], Factors(*(x[..., part] for x in f)), frame) for part in parts]
-    nu, C = (xp.concatenate(parts, -3) for parts in zip(*blocks, strict=True))
+    nu, C = (
+        (xp.concatenate(parts, -3) for parts in zip(*blocks, strict=True)) if len(blocks) > 1 else blocks[0]
+    )
     return (nu, C) if len(read["t"].shape) else (nu[..., 0, :, :], C[..., 0, :, :])
 
 
 def _block(xp: Any, times: Array, f: Factors, frame: Frame) -> tuple[Array, Array]:
-    FB = _FB(xp, f, frame)
-    return _riccati(xp, FB, f, frame), linalg.last_first(_bernoulli(xp, times, FB, f, frame))
+    return _riccati(xp, f, frame), _bernoulli(xp, times, f, frame)
 
 
 def _regular(read: Collected, nu: Array) -> Array:
