@@ -246,9 +246,9 @@ def _turned(x: Array, axes: Array) -> Array:
 def _bernoulli(xp: Any, t: Array, f: Factors, frame: Frame) -> Array:
     """C (..., T, c, c)."""
     s, two_R = frame.rates.slowness, 2 * transpose(frame.rates.R)
-    late = (f.power < 0.5) * t
-    ratios = (transpose(s) - s, xp.tril(0 * s - two_R, -1))
-    M = _FB(xp, f, frame, bare=True) * _decayed(xp, _sums(xp, ratios, (0 * late + t, late)))
+    late = ((f.power < 0.5) * t)[..., None, :, :]
+    ratio = (transpose(s) - s)[..., None] * t - xp.tril(0 * s + two_R, -1)[..., None] * late
+    M = _decayed(xp, ratio) * _FB(xp, f, frame, bare=True)
     H = _scaled(xp, _bounded(xp, f, frame), _decayed(xp, -s * t))
     H = H + xp.einsum("...ikt,...kt,...jkt->...ijt", M, 2 * f.k, M)
     return elimination.congruence(xp, H, frame.axes[..., None, :, :] @ M)

@@ -150,7 +150,7 @@ def test_many_times_in_blocks_are_the_times_one_by_one():
     nu0, C0, gram, *_ = network(8, 0.5, 0.3, 1)
     times = np.linspace(0.0, 4.0, 1200)
     nu, C = matrix_riccati(times, nu0, C0, gram, 0.5)
-    for k in (0, 511, 512, 1199):
+    for k in (0, 511, 512, 1023, 1024, 1199):
         one = matrix_riccati(times[k], nu0, C0, gram, 0.5)
         np.testing.assert_allclose(nu[k], one[0], atol=1e-14)
         np.testing.assert_allclose(C[k], one[1], atol=1e-14)
