@@ -7,7 +7,7 @@ from small weights until the weakest has been learned to rounding; nu and C are 
 computes them at once; ``solve_ivp`` integrates the 128 equations at a relative tolerance of 1e-10. The ratio that
 counts is the one to its default method, RK45; DOP853 and LSODA, which is compiled Fortran, are shown beside it, and so
 are shorter horizons, at which the integrators have less to do while the closed form has as much as ever: about 10
-times faster to t = 20, 20 to t = 200, 50 from t = 700 or so on, and 130 to t = 2000. At t = 20 there is no reaching
+times faster to t = 20, 20 to t = 200, 50 from t = 700 or so on, and 120 to t = 2000. At t = 20 there is no reaching
 50 by a formula that solves linear systems at every time: the last row is the time of two stacks of systems alone, one
 for nu and one for C, by LAPACK. Accuracy is measured against the linearised system at many digits (mpmath). Exits with
 status 1 if the closed form is less than 50 times faster than RK45 at the full horizon, or not the most accurate of all.

@@ -35,6 +35,9 @@ from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
+# The coefficients of x^n p^j in the two series of `_by_series`: h_n(1, p) = sum_j p^j, and h_n(1, 2, p) has
+# 2^(n - j + 1) - 1 for each p^j. Where they are used x <= 1 and p <= 2, so that 24 terms reach rounding. They are
+# summed in rows of six: each row by one matrix product, and the rows as a polynomial in x^6.
 _TERMS, _ROW = range(24), 6
 _EXPONENTS = np.array(_TERMS, dtype=float)
 _SERIES = np.array(
