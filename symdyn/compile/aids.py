@@ -53,6 +53,50 @@ def _root_sum_numpy(a: Array, y: Array) -> Array:
     return direct if safe.all() else np.where(safe, direct, np.hypot(a, np.sqrt(y)))
 
 
+def root_of_squares(xp: Any, a: Array, c: Any, square: Array, v: Array) -> Array:
+    """sqrt(a^2 + c v^T v) for c >= 0 and square = v^T v, which may leave the range; smooth, as `root_sum` is."""
+    if xp is np:
+        return _root_of_squares_numpy(a, c, square, v)
+    root = c**0.5 if isinstance(c, float) else xp.sqrt(arrays.detach(c))
+    size = xp.maximum(xp.abs(arrays.detach(a)), root * xp.amax(xp.abs(arrays.detach(v)), -1))
+    scale = arrays.where(xp, size == 0, 1.0, size)
+    return scale * arrays.sqrt(xp, (a / scale) ** 2 + c * ((v / scale[..., None]) ** 2).sum(-1))
+
+
+def _root_of_squares_numpy(a: Array, c: Any, square: Array, v: Array) -> Array:
+    """The direct formula, and numpy.hypot where it loses what square has lost to the lower end of the range."""
+    direct = np.sqrt(a * a + c * square)
+    limits = np.finfo(direct.dtype)
+    lowest = np.sqrt(limits.tiny / limits.eps * np.maximum(1.0, np.max(c, initial=0.0)))
+    if lowest < np.min(direct, initial=np.inf) and np.max(direct, initial=0.0) < np.sqrt(limits.max):
+        return direct
+    safe = (direct > lowest) & (direct < np.sqrt(limits.max))
+    return np.where(safe, direct, np.hypot(a, np.sqrt(c) * arrays.norm(np, v)))
+
+
+def square_over(xp: Any, v: Array, square: Array, y: Array) -> Array:
+    """v^T v / y for square = v^T v, which may leave the range."""
+    if xp is np and np.min(square, initial=np.inf) > _lowest_square(square):
+        return square / y
+    return (v * (v / y[..., None])).sum(-1)
+
+
+def dot_over(xp: Any, u: Array, v: Array, y: Any, z: Any) -> Array:
+    """(u/y)^T (v/z), for lengths y of u and z of v, or for ones."""
+    if xp is np and min(np.min(y, initial=np.inf), np.min(z, initial=np.inf)) ** 2 > _lowest_square(u):
+        return (u * v).sum(-1) / (y * z)
+    return (_over(u, y) * _over(v, z)).sum(-1)
+
+
+def _over(v: Array, y: Any) -> Array:
+    return v / (y if isinstance(y, float) else y[..., None])
+
+
+def _lowest_square(like: Array) -> Any:
+    """Squares above it have all their digits."""
+    return np.finfo(like.dtype).tiny / np.finfo(like.dtype).eps
+
+
 def log1p_ratio(xp: Any, x: Array) -> Array:
     """log(1 + x) / x for x > -1, continued by 1 at x = 0, with accurate value and gradient."""
     if xp is np:
@@ -168,6 +212,9 @@ class Exact:
 
     def dot(self, u: Sequence[Number], v: Sequence[Number]) -> Number:
         return self.mp.fdot(u, v)
+
+    def dot_over(self, u: Sequence[Number], v: Sequence[Number], y: Number, z: Number) -> Number:
+        return self.divide(self.dot(u, v), y * z)
 
     def norm(self, v: Sequence[Number]) -> Number:
         return self.mp.sqrt(self.mp.fdot(v, v))

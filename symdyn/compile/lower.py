@@ -5,7 +5,8 @@ whatever occurs twice, in one output or in several, is shared. Three things happ
 
 * Numbers. A subtree without symbols becomes one constant.
 * Norms. √(c vᵀv) becomes √c ‖v‖, even powers of ‖v‖ stay vᵀv; hence gradients at v = 0 are finite, and exact
-  where the formula is smooth.
+  where the formula is smooth. Where vᵀv is added to a square under a root, or divided, and where uᵀv is divided by
+  lengths, squares may underflow: these are operations of their own, which fall back on v.
 * Guards. Within a piece of a piecewise formula, an operand that could be singular off the piece is replaced
   there by a harmless constant, so that the branch not taken spoils neither value nor gradient (the double
   where; NumPy, which has no gradients, does without). What is finite on the whole domain needs no guard, and
@@ -15,6 +16,7 @@ whatever occurs twice, in one output or in several, is shared. Three things happ
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -93,20 +95,19 @@ class Lowering:
 
     def operate(self, operation: str, *operands: int, active: int | None = None) -> int:
         """An operation whose last operand is guarded: off `active` it is replaced by a harmless constant."""
+        return self.graph.add(operation, *operands[:-1], self._guarded(operation, operands[-1], active))
+
+    def _guarded(self, operation: str, operand: int, active: int | None) -> int:
+        """The operand of an operation, replaced by a harmless constant off `active` if there is one."""
         harmless = OPERATIONS[operation].harmless
-        if (
-            harmless is not None
-            and active is not None
-            and not self._is_harmless(operation, operands[-1], active)
-        ):
-            guarded = self.graph.add("guard", active, operands[-1], self.graph.constant(int(harmless)))
-            operands = (*operands[:-1], guarded)
-        return self.graph.add(operation, *operands)
+        if harmless is None or active is None or self._is_harmless(operation, operand, active):
+            return operand
+        return self.graph.add("guard", active, operand, self.graph.constant(int(harmless)))
 
     def _is_harmless(self, operation: str, operand: int, active: int) -> bool:
         if self.graph.is_constant(operand):
             return True
-        off = self._value_off(operand, active) if operation in ("divide", "sqrt") else None
+        off = self._value_off(operand, active) if operation in ("divide", "square_over", "sqrt") else None
         return off is not None and off > 0
 
     def _value_off(self, position: int, active: int) -> float | None:
@@ -185,10 +186,18 @@ class Lowering:
         numbers = [factor for factor in expr.args if not factor.free_symbols]
         factors = [factor.as_base_exp() for factor in expr.args if factor.free_symbols]
         over, under, ratios = _paired_squares(factors)
-        numerator = [self.scalar(base**exponent, active) for base, exponent in over]
+        lengths, under = _lengths(under)
+        squares = [pair for pair in over if under and _is_square(pair[0]) and pair[1] == 1][:1]
+        over = [pair for pair in over if pair not in squares]
+        numerator = [self._factor(base, exponent, lengths, active) for base, exponent in over]
         numerator += [self._integer_power(self.scalar(ratio, active), 2) for ratio in ratios]
         denominator = [self.scalar(base**exponent, active) for base, exponent in under]
         coefficient = sympy.Mul(*numbers)
+        if squares:
+            dot = squares[0][0]
+            below, vector = self._multiply(denominator), self.vector(dot.left)
+            numerator.append(self.operate("square_over", vector, self.scalar(dot), below, active=active))
+            denominator = []
         product = self._multiply(numerator) if numerator else None
         if coefficient == -1 and product is not None:
             product = self.graph.add("negative", product)
@@ -197,7 +206,25 @@ class Lowering:
             product = constant if product is None else self.graph.add("multiply", constant, product)
         if denominator:
             product = self.operate("divide", product, self._multiply(denominator), active=active)
+        for vector in lengths.elements():
+            length = self.graph.add("norm", self.vector(vector))
+            product = self.operate("divide", product, length, active=active)
         return product
+
+    def _factor(self, base: Expr, exponent: Expr, lengths: Counter[Any], active: int | None) -> int:
+        """A factor above the line. An inner product takes lengths from below it, so that uᵀv/(‖u‖‖v‖) keeps its digits
+        however short the vectors are.
+        """
+        scaled = isinstance(base, InnerProductSymbol) and (lengths[base.left] > 0 or lengths[base.right] > 0)
+        if exponent != 1 or not scaled:
+            return self.scalar(base**exponent, active)
+        vectors, below = (base.left, base.right), []
+        for vector in vectors:
+            taken = lengths[vector] > 0
+            lengths[vector] -= taken
+            length = self.graph.add("norm", self.vector(vector)) if taken else self.graph.constant(1)
+            below.append(self._guarded("divide", length, active))
+        return self.graph.add("dot_over", *map(self.vector, vectors), *below)
 
     def _multiply(self, factors: list[int]) -> int:
         product = factors[0]
@@ -216,6 +243,8 @@ class Lowering:
         if exponent.could_extract_minus_sign() and not exponent.is_number:
             reciprocal = self.scalar(sympy.Pow(base, -exponent), active)
             return self.operate("divide", self.graph.constant(1), reciprocal, active=active)
+        if _is_square(base):
+            base, exponent = sympy.sqrt(base), 2 * exponent
         guarded = self.scalar(base, active)
         if active is not None and not self.graph.is_constant(guarded):
             guarded = self.graph.add("guard", active, guarded, self.graph.constant(1))
@@ -254,12 +283,19 @@ class Lowering:
 
     def _named(self, expr: NamedFunction, active: int | None) -> int:
         quantity = expr.quantity
+        if quantity.operation == "root_sum" and (found := _without_square(expr.args[1])) is not None:
+            return self._root_of_squares(expr.args[0], *found, active)
         if quantity.operation is not None:
             operands = [self.scalar(arg, active) for arg in expr.args]
             return self.operate(quantity.operation, *operands, active=active)
         if not quantity.cells:
             return self.scalar(expr.defined(), active)
         return self.choose(self.split(cells_of(expr), active, exclusive=False), self.scalar)
+
+    def _root_of_squares(self, a: Expr, dot: Expr, rest: Expr, active: int | None) -> int:
+        """√(a² + rest vᵀv)."""
+        known = self.scalar(a, active), self.scalar(rest, active), self.scalar(dot, active)
+        return self.graph.add("root_of_squares", *known, self.vector(dot.left))
 
     def split(
         self, pieces: list[tuple[Any, Expr]], active: int | None, exclusive: bool = True
@@ -357,6 +393,19 @@ class Lowering:
 
 def _is_square(expr: Expr) -> bool:
     return isinstance(expr, InnerProductSymbol) and expr.left == expr.right
+
+
+def _without_square(expr: Expr) -> tuple[Expr, Expr] | None:
+    """vᵀv and the other factors of a product that has one of that kind."""
+    factors = sympy.Mul.make_args(expr)
+    squares = [factor for factor in factors if _is_square(factor)]
+    return (squares[0], expr / squares[0]) if len(squares) == 1 else None
+
+
+def _lengths(below: list[tuple[Expr, Expr]]) -> tuple[Counter[Any], list[tuple[Expr, Expr]]]:
+    """The powers of ‖v‖ below the line, from those of vᵀv, and the other factors there."""
+    squares = [(base, e) for base, e in below if _is_square(base) and (2 * e).is_Integer]
+    return Counter({base.left: int(2 * e) for base, e in squares}), [p for p in below if p not in squares]
 
 
 def _paired_squares(factors: list[tuple[Expr, Expr]]) -> tuple[list[Any], list[Any], list[Expr]]:

@@ -8,6 +8,7 @@ import torch
 from symdyn.calculus.gram import Combination, Dot, Vector, norm
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile import Argument, build
+from symdyn.compile.named import root_sum
 from symdyn.compile.outputs import radial_eigenvalue
 
 x, y, r = sympy.symbols("x y r", real=True)
@@ -51,6 +52,38 @@ def test_the_norm_has_gradient_zero_at_zero_and_its_square_a_true_hessian():
     square = build(norm(v) ** 2 * sympy.exp(norm(v) ** 2), (V,), name="t")
     hessian = torch.func.jacrev(torch.func.jacrev(square))(torch.zeros(2, dtype=torch.float64))
     assert hessian.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("make", [np.array, lambda rows: torch.tensor(rows, dtype=torch.float64)])
+@pytest.mark.parametrize("size", [1e-200, 1.0])
+def test_squares_that_underflow_are_no_operands(make, size):
+    short = make([[3.0 * size, 4.0 * size], [0.3, 0.4]])
+    root = build(root_sum(x, 9 * Dot(v, v)), (X, V), name="t")
+    assert root(0.0, short).tolist() == pytest.approx([15 * size, 1.5], rel=1e-15)
+    assert root(size, short)[0] == pytest.approx(size * np.sqrt(226), rel=1e-15)
+    quotient = build(Dot(v, v) / (x + norm(v)), (X, V), name="t")
+    assert quotient(size, short)[0] == pytest.approx(size * 25 / 6, rel=1e-15)
+    power = build(Dot(v, v) ** (x / 3), (X, V), name="t")
+    assert power(1.0, short)[0] == pytest.approx((5 * size) ** (2 / 3), rel=1e-14)
+
+
+def test_a_cosine_keeps_its_digits_however_short_the_vectors_are_and_is_undefined_at_zero():
+    w = Vector("w")
+    cosine = build(Dot(v, w) / (norm(v) * norm(w)), (V, Argument("w", w)), name="t")
+    one, other = np.array([3.0, 4.0]), np.array([5.0, 12.0])
+    for size in (1.0, 1e-160, 1e-200):
+        for place in (one, torch.tensor(one)):
+            assert float(cosine(size * place, size * other)) == pytest.approx(63 / 65, rel=1e-15)
+    assert np.isnan(cosine(0 * one, other, check=False))
+    inverse = build(x * Dot(v, w) / Dot(v, v), (X, V, Argument("w", w)), name="t")
+    assert inverse(2.0, 1e-200 * one, 1e-200 * other) == pytest.approx(2 * 63 / 25, rel=1e-15)
+
+
+def test_a_root_of_a_sum_of_squares_has_a_true_hessian_at_zero():
+    root = build(root_sum(x, 3 * Dot(v, v)), (X, V), name="t")
+    at = torch.tensor(2.0).double(), torch.zeros(2, dtype=torch.float64)
+    hessian = torch.func.jacrev(torch.func.jacrev(root, argnums=1), argnums=1)(*at)
+    assert hessian.tolist() == [[1.5, 0.0], [0.0, 1.5]]
 
 
 @pytest.mark.parametrize("power", [1, 3, -1, -3])

@@ -60,7 +60,7 @@ def test_total_quantities_are_shared_between_pieces(quantities):
     """κ is computed once, although it occurs in every piece of two quantities."""
     value = quantities.Phi(d, Dot(v, v)) * quantities.plus(d, Dot(v, v))
     text = build(value, (Argument("d", d), Argument("v", v)), name="t").source("torch")
-    assert text.count("root_sum") == 1
+    assert text.count("root_of_squares") == 1
 
 
 def test_a_known_sign_leaves_out_guards_but_not_the_gradient():
