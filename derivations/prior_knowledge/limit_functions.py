@@ -21,7 +21,7 @@ from derivations.prior_knowledge.start_checks import (
     read_start,
     require_no_gradient,
     require_values,
-    weight_size,
+    weight_norm,
 )
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected
@@ -119,7 +119,7 @@ def _ends(read: Collected, tau: float, noise: float) -> Learnable:
     with arrays.quiet(np):
         modes, offset = overlaps_of(read), balance(read)[0]
         small = resolution(read, gaps(np, modes.s))
-        size = noise * np.sqrt(weight_size(read))
+        size = noise * weight_norm(read)
     shape = modes.overlaps.shape[:-2]
     u, _, v = np.linalg.svd(read["sigma_yx"], full_matrices=False)
     spread = [np.broadcast_to(x, shape) for x in (offset, size)]

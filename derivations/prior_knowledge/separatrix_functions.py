@@ -24,7 +24,7 @@ from derivations.prior_knowledge.start_checks import (
     balance,
     read_start,
     unbalanced,
-    weight_size,
+    weight_norm,
 )
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
@@ -167,7 +167,7 @@ def resolution(read: Collected, gap: Array) -> Array:
     directions too in which it does not show.
     """
     xp = read.xp
-    size = xp.sqrt(arrays.detach(weight_size(read)))[..., None]
+    size = arrays.detach(weight_norm(read))[..., None]
     task = linalg.size(xp, arrays.detach(read["sigma_yx"]))[..., None]
     turn = arrays.where(xp, gap > 0, task / arrays.where(xp, gap > 0, gap, 1.0), 0.0)
     rounding = (_INPUT + _COMPUTED) * xp.finfo(read.dtype).eps * size * (1 + turn)

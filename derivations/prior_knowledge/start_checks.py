@@ -139,12 +139,27 @@ def weight_size(read: Collected) -> Array:
     return (read["W1"] ** 2).sum((-2, -1)) + (read["W2"] ** 2).sum((-2, -1))
 
 
+def weight_norm(read: Collected) -> Array:
+    """sqrt(|W1|_F^2 + |W2|_F^2) (...), also where the squares underflow."""
+    first, second = (linalg.size(read.xp, read[name]) for name in ("W1", "W2"))
+    return arrays.hypot(read.xp, first + 0 * second, second + 0 * first)
+
+
+def _of_order_one(read: Collected) -> tuple[Collected, Array]:
+    """The weights over a power of two (...), so that their squares are in the range, and that power."""
+    xp, size = read.xp, arrays.detach(weight_norm(read))
+    unit = xp.exp2(xp.round(xp.log2(arrays.where(xp, (size > 0) & xp.isfinite(size), size, 1.0))))
+    scaled = {name: read[name] / unit[..., None, None] for name in ("W1", "W2")}
+    return Collected(xp, read.dtype, read.traced, {**read.arrays, **scaled}), unit
+
+
 def unbalanced(read: Collected) -> Array:
     r"""How far (...) Z = [W1 W2^T] is from the next lambda-balanced start, to first order, in the Frobenius norm.
 
     With J = diag(-1, 1), D = Z J Z^T - lambda in the basis of the left singular vectors of Z, and singular values s_i,
     the smallest E with E J Z^T + Z J E^T = -D has |E|^2 = sum_ij D_ij^2 / (s_i^2 + s_j^2) / 2.
     """
+    read, unit = _of_order_one(read)
     xp, W1, W2t = read.xp, arrays.detach(read["W1"]), transpose(arrays.detach(read["W2"]))
     shape = arrays.broadcast_shape(W1=tuple(W1.shape[:-2]), W2=tuple(W2t.shape[:-2]))
     W1, W2t = (xp.broadcast_to(x, (*shape, *x.shape[-2:])) for x in (W1, W2t))
@@ -156,7 +171,7 @@ def unbalanced(read: Collected) -> Array:
     rest = rest - linalg.identity_like(xp, rest, hidden) * offset
     squares = xp.concatenate((s * s, *[0 * s[..., :1]] * (hidden - s.shape[-1])), -1)
     squares = squares[..., :, None] + squares[..., None, :]
-    return xp.sqrt(arrays.divide(xp, rest * rest, squares).sum((-2, -1)) / 2)
+    return unit * xp.sqrt(arrays.divide(xp, rest * rest, squares).sum((-2, -1)) / 2)
 
 
 def require_balanced(read: Collected) -> None:
@@ -164,9 +179,10 @@ def require_balanced(read: Collected) -> None:
     for name in ("W1", "W2"):
         arrays.require(name, read.xp.isfinite(read[name]).all(-1).all(-1), "finite")
     tolerance = 1e-4 if str(read.dtype).endswith("32") else 1e-10
-    size, found = _numbers(weight_size(read)), _numbers(balance(read)[1])
+    scaled, unit = _of_order_one(read)
+    size, found = _numbers(weight_size(scaled)), _numbers(balance(scaled)[1])
     good = found <= tolerance * size
-    largest = np.max(np.where(good, 0.0, found), initial=0.0)
+    largest = np.max(np.where(good, 0.0, found * _numbers(unit) ** 2), initial=0.0)
     domain = "lambda-balanced, W2^T W2 - W1 W1^T = lambda I"
     arrays.require("W1 and W2", good, f"{domain} (the imbalance is {largest:.3g})")
 

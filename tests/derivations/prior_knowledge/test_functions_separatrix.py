@@ -200,6 +200,23 @@ def test_weights_that_are_balanced_to_fewer_digits_are_trusted_to_fewer_digits(i
     assert bool(learnable(rough, W2, sigma).learnable) == (imbalance < 1e-13)
 
 
+@pytest.mark.parametrize("make", [np.asarray, torch.tensor])
+def test_weights_whose_squares_underflow_are_judged_as_larger_ones_are(make):
+    short = 2.0**-664
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        W1, W2 = balanced(rng, 3, 3, 4, 0.0)
+        for sigma in (-W2 @ W1, rng.normal(size=(4, 3))):
+            known = learnable(W1, W2, sigma)
+            found = learnable(make(short * W1), make(short * W2), make(sigma))
+            assert bool(found.learnable) == bool(known.learnable) and int(found.rank) == int(known.rank)
+            np.testing.assert_allclose(found.limit, known.limit, atol=1e-14)
+            distance = separatrix_distance(make(short * W1), make(short * W2), make(sigma)) / short
+            np.testing.assert_allclose(distance, separatrix_distance(W1, W2, sigma), atol=1e-14)
+        with pytest.raises(ValueError, match="must be lambda-balanced"):
+            learnable(make(short * W1), make(short * W2 * 1.001), make(sigma))
+
+
 def test_weights_of_zero_stay_there():
     zero, sigma = np.zeros((2, 2)), np.diag([2.0, 1.0])
     found = learnable(zero, zero, sigma)
