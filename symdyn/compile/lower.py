@@ -185,7 +185,7 @@ class Lowering:
     def _product(self, expr: Expr, active: int | None) -> int:
         numbers = [factor for factor in expr.args if not factor.free_symbols]
         factors = [factor.as_base_exp() for factor in expr.args if factor.free_symbols]
-        over, under, ratios = _paired_squares(factors)
+        over, under, ratios = _paired_squares(_merged(factors))
         lengths, under = _lengths(under)
         squares = [pair for pair in over if under and _is_square(pair[0]) and pair[1] == 1][:1]
         over = [pair for pair in over if pair not in squares]
@@ -204,8 +204,8 @@ class Lowering:
         elif coefficient != 1 or product is None:
             constant = self._number(coefficient)
             product = constant if product is None else self.graph.add("multiply", constant, product)
-        if denominator:
-            product = self.operate("divide", product, self._multiply(denominator), active=active)
+        for divisor in denominator:
+            product = self.operate("divide", product, divisor, active=active)
         for vector in lengths.elements():
             length = self.graph.add("norm", self.vector(vector))
             product = self.operate("divide", product, length, active=active)
@@ -400,6 +400,15 @@ def _without_square(expr: Expr) -> tuple[Expr, Expr] | None:
     factors = sympy.Mul.make_args(expr)
     squares = [factor for factor in factors if _is_square(factor)]
     return (squares[0], expr / squares[0]) if len(squares) == 1 else None
+
+
+def _merged(factors: list[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]]:
+    """The factors with one power of each vᵀv: of two, one could overflow where the other underflows."""
+    powers: dict[Expr, Expr] = {}
+    for base, exponent in factors:
+        if _is_square(base):
+            powers[base] = powers.get(base, sympy.S.Zero) + exponent
+    return [pair for pair in factors if not _is_square(pair[0])] + list(powers.items())
 
 
 def _lengths(below: list[tuple[Expr, Expr]]) -> tuple[Counter[Any], list[tuple[Expr, Expr]]]:

@@ -73,3 +73,15 @@ def test_gradients_scale_down_to_vectors_whose_square_underflows(name):
         return found * s ** (1 - POWERS[name])
 
     np.testing.assert_allclose(gradient(SHORT), gradient(1.0), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_inverses_and_powers_of_lengths_scale_as_well(make):
+    beta, delta = arguments("single_neuron.preconditioner")["beta"], np.array([0.7, 0.0, 0.3])
+    inverse = symdyn.load("single_neuron.inverse_preconditioner")
+    short = inverse(make(SHORT * beta), make(SHORT * delta))
+    np.testing.assert_allclose(short * SHORT, inverse(beta, delta), rtol=4e-14)
+    for name, power in (("rich_preconditioner", 1), ("rich_inverse", -1), ("rich_potential", 1.5)):
+        rich = symdyn.load(f"deep_linear.{name}")
+        found = rich(beta=make(SHORT * beta), L=1) / SHORT**power
+        np.testing.assert_allclose(found, rich(beta=beta, L=1), rtol=1e-12)
