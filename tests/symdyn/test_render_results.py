@@ -244,6 +244,22 @@ def test_the_steps_of_a_matrix_law_show_flow_and_rules() -> None:
     assert given.latex.startswith(r"W W^\top =")
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_no_symbol_is_said_to_be_two_things(key: str) -> None:
+    given = [tex for s in steps_of(key) if s.reason in ("Where", "With") for tex in formulas_of_rows(s.latex)]
+    symbols = [tex.split("=")[0].strip() for tex in given]
+    assert [x for x, times in collections.Counter(symbols).items() if times > 1] == []
+
+
+def test_a_crossing_tells_the_kappas_at_its_ends_and_of_any_argument_apart() -> None:
+    (given,) = (s.latex for s in steps_of("single_neuron.bias_through_a_crossing") if s.reason == "With")
+    assert [tex.split("=")[0].strip() for tex in formulas_of_rows(given)] == [
+        r"\kappa_\infty",
+        r"\kappa_0",
+        r"\kappa\left(x\right)",
+    ]
+
+
 def test_a_notebook_shows_formula_source_and_verdict() -> None:
     result = symdyn.load("single_neuron.conserved_delta")
     shown = result._repr_html_()
