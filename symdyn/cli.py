@@ -218,6 +218,21 @@ def run_study(
     _run_study(key, scale, device, out, evidence=evidence, workers=workers, scheduler=scheduler)
 
 
+@study_app.command("reproduce")
+def reproduce_study(
+    key: Annotated[str, typer.Argument(help="The key of a study with stored evidence.")],
+    batches: Annotated[
+        int, typer.Option(min=1, help="How many batches run again, spread over the grid.")
+    ] = 2,
+    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+) -> None:
+    """After a change of code that is to leave numbers alone: repeat a part of the evidence, to the last digit."""
+    if key not in _studies():
+        raise RequestError(f"unknown study '{key}'. {near(key, _studies())}")
+    found = _runner("reproduce")(key, batches, device)
+    plain(f"{found.repeated} of {found.cells} cells repeated to the last digit: {found.evidence}")
+
+
 def _count(number: int, noun: str) -> str:
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

@@ -2,8 +2,9 @@
 
 A file holds the measurements, the configuration with its seeds, the versions, the device and a hash of the
 code that ran. ``symdyn study run KEY --evidence`` writes it; nobody else does, and a digest makes an edit by
-hand evident. The claims are recomputed from the measurements whenever they are asked for, which needs neither
-torch nor scipy.
+hand evident. After a change of code that leaves the numbers alone, ``numerics.reproduction`` repeats a part of them
+and notes it in the file. The claims are recomputed from the measurements whenever they are asked for, which needs
+neither torch nor scipy.
 """
 
 from __future__ import annotations
@@ -112,9 +113,14 @@ def write_evidence(
         "cells": rows,
         "claims": [claim.as_dict() for claim in recomputed_claims(study, rows)],
     }
-    content["digest"] = _digest(content)
-    path = made(folder or evidence_folder(study.module)) / f"{study.key}.json"
-    write_text(path, _text(content))
+    return rewrite_evidence(content, folder or evidence_folder(study.module))
+
+
+def rewrite_evidence(content: Mapping, folder: Path) -> Path:
+    """Store the content of an evidence file, with its digest. Raises EvidenceError if it cannot be written."""
+    body = {name: value for name, value in content.items() if name != "digest"}
+    path = made(folder) / f"{body['study']}.json"
+    write_text(path, _text({**body, "digest": _digest(body)}))
     return path
 
 
@@ -201,8 +207,11 @@ def load_evidence(key: str, folder: Path | None = None) -> dict:
 
 
 def stale(evidence: Mapping) -> bool:
-    """Whether the code that the evidence stands on has changed since it was written."""
-    return evidence["source"]["hash"] != combined(source_hashes(index()[evidence["study"]].module))
+    """Whether the code that the evidence stands on has changed since it was written, or last repeated a part of it
+    (``numerics.reproduction``).
+    """
+    now = combined(source_hashes(index()[evidence["study"]].module))
+    return now not in (evidence["source"]["hash"], evidence.get("reproduced", {}).get("hash"))
 
 
 def evidence_state(key: str, folder: Path | None = None) -> dict[str, str | None]:
@@ -249,6 +258,8 @@ def verify_claims(key: str, folder: Path | None = None) -> dict[str, object]:
         f"{len(claims) - len(broken)} of {len(claims)} claims hold over {len(stored['cells'])} cells "
         f"(scale {stored['scale']}, {stored['device']})"
     )
+    if "reproduced" in stored:
+        sentence += f", {stored['reproduced']['cells']} of them repeated to the last digit by later code"
     if broken:
         sentence += "; not: " + ", ".join(claim.name for claim in broken)
     status = _status(claims)

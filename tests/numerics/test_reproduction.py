@@ -1,0 +1,114 @@
+"""Evidence that later code repeats in part: noted if every digit is the same, refused if one is not."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from numerics.evidence import load_evidence, stale, verify_claims
+from numerics.reproduction import reproduce, spread
+from numerics.runs import run_study
+from numerics.study import StudyError, load_study
+
+TOY = '''"""Squares of four places, in batches of one."""
+from numerics.claims import at_most
+from numerics.study import Cell, Plan, study
+
+
+def cells(cfg):
+    return [{"place": place} for place in range(4)]
+
+
+def run(batch, cfg, device, resume):
+    return [Cell(cell, {"square": cell["place"] ** 2 / 3}, {}) for cell in batch]
+
+
+def figure(results):
+    from numerics.plots import new_figure
+    return new_figure(1, 1)
+
+
+def claims(measured):
+    """What is claimed."""
+    return [at_most("small", "at most three", max(measured.values("square")), 3)]
+
+
+@study("toy.squares", title="Squares")
+def squares():
+    plain = {"seed": 4}
+    return Plan({"smoke": plain, "laptop": plain, "paper": plain}, cells, run, figure, claims, {}, batch=1)
+'''
+RENAMED = TOY.replace("batch, cfg, device", "few, cfg, device").replace("in batch", "in few")
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A user's study with evidence of two kinds of code: call it with a source to change to that."""
+    package = tmp_path / "toysquares"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    metadata = tmp_path / "toy_squares-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-squares\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[symdyn.studies]\ntoys = toysquares\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def become(source):
+        (package / "squares.py").write_text(source)
+        forget()
+
+    become(TOY)
+    options = {"out": tmp_path / "out", "evidence": True, "progress": False}
+    run_study(load_study("toy.squares"), "paper", **options)
+    yield become
+    forget()
+
+
+def forget():
+    for name in [name for name in sys.modules if name.split(".")[0] == "toysquares"]:
+        del sys.modules[name]
+
+
+def test_code_that_repeats_the_digits_makes_evidence_current_again(toy):
+    toy(RENAMED)
+    before = load_evidence("toy.squares")
+    assert stale(before)
+    found = reproduce("toy.squares", 3)
+    assert (found.repeated, found.cells) == (3, 4)
+    after = load_evidence("toy.squares")
+    assert not stale(after)
+    assert after["cells"] == before["cells"] and after["source"] == before["source"]
+    verdict = verify_claims("toy.squares")
+    assert verdict["stale"] is False and "3 of them repeated to the last digit" in verdict["evidence"]
+    toy(RENAMED.replace("few", "some"))
+    assert stale(load_evidence("toy.squares"))
+
+
+@pytest.mark.parametrize(
+    "change", [("/ 3", "/ 3 + 1e-15 * (cell['place'] == 3)"), ('"square": ', '"other": 1, "square": ')]
+)
+def test_code_that_changes_one_digit_or_name_is_refused_and_nothing_is_written(toy, change):
+    toy(TOY.replace(*change))
+    before = load_evidence("toy.squares")
+    with pytest.raises(StudyError, match="has to be run anew"):
+        reproduce("toy.squares", 2)
+    assert load_evidence("toy.squares") == before
+
+
+def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
+    monkeypatch.setattr("numerics.reproduction.versions", lambda: {"numpy": "0"})
+    with pytest.raises(StudyError, match="digits cannot be compared"):
+        reproduce("toy.squares")
+
+
+def test_no_batch_repeats_nothing(toy):
+    with pytest.raises(StudyError, match="at least one batch"):
+        reproduce("toy.squares", 0)
+
+
+def test_batches_are_spread_over_the_grid_with_both_ends():
+    assert list(spread(1, 5)) == [0]
+    assert list(spread(2, 5)) == [0, 4]
+    assert list(spread(3, 5)) == [0, 2, 4]
+    assert list(spread(9, 3)) == [0, 1, 2]
