@@ -111,17 +111,26 @@ strong = Cell(
 )
 
 
+uncoupled = Domain(
+    (a1, c, tau, t),
+    cells=(Cell("s₁ > s₂, b = 0", {**SIGNS, s2: 1, v: 1}, {a2: u / a1, b: 0, s1: s2 + v}, "v = s₁ - s₂"),),
+    words="s₁ > s₂, b = 0",
+)
+
+
 @printed(
     "braun2022.decoupled-approximation-small-init",
     quote=r"approximately described by the singular-value dynamics that assume decoupling from the start",
     domain=distinct.with_cells(strong, *distinct.cells),
-    severity="scope",
+    hypothesis="s₁ ≠ s₂ and b² ≪ a₁a₂, exact for b = 0: otherwise the weaker mode starts from a₂ - b²/a₁, however "
+    "small the start",
+    under=uncoupled,
 )
 def printed_decoupled_approximation():
     """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂.
 
-    An erratum, as no size is small enough: (a₂ - b²/a₁)/a₂ does not depend on it. Where b² ≪ a₁a₂ the approximation is
-    good; random weights of N_h neurons have b² of the order a₁a₂/N_h. Otherwise the mode is learned later by
+    No size is small enough for that: (a₂ - b²/a₁)/a₂ does not depend on it. Where b² ≪ a₁a₂ the approximation is good;
+    random weights of N_h neurons have b² of the order a₁a₂/N_h. Otherwise the mode is learned later by
     (τ/2s₂) ln(a₂/(a₂ - b²/a₁)), which is little only beside the time log(1/ε) it waits. The pivots of more modes are
     in logistic_from_pivots.
     """
