@@ -308,11 +308,14 @@ def test_ctrl_c_ends_streams(toy, tmp_path, monkeypatch):
     assert executor.told.is_set()
 
 
-def test_threads_of_others_are_not_told_to_stop(tmp_path):
+def test_only_the_threads_of_the_streams_are_told_to_stop():
     with Streams(1, "cpu") as executor:
-        executor.submit(abs, 1).result()
+        theirs, ours = executor.submit(Progress, None).result(), Progress(None)
         executor.end()
-    Progress(None).report(0.5)
+    assert theirs.told is executor.told and ours.told is None
+    with pytest.raises(Stopped, match="goes on from its last checkpoint"):
+        theirs.report(0.5)
+    ours.report(0.5)
 
 
 def test_on_a_card_workers_are_streams():
