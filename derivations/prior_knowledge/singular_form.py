@@ -13,8 +13,6 @@ tends to zero too, though t does not stand in an exponential there (braun2022, S
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import W1, W2, h, i, m, o, r1, s, start, t, task, tau
@@ -360,31 +358,19 @@ one_output = Domain(
     words="N_o = 1, v and ṽ unit vectors, not opposite, u = ũ = 1",
 )
 
-one_input = replace(
-    one_output,
-    cells=(
-        Cell(
-            "v = ṽ",
-            {s: 1, t: 1, tau: 1},
-            {inner(start, task): sp.S.One, norm2(start): sp.S.One},
-            "two unit vectors in one dimension that are not opposite are equal",
-        ),
-    ),
-    dimensions=(1,),
-    words="N_i = N_o = 1",
-)
-
 
 @printed(
     "braun2022.steady-state-exponentials",
     quote="Time-dependent variables occur only in matrix exponentials of diagonal matrices of negative sign",
     domain=one_output,
-    hypothesis="N_i = N_o; otherwise eq. 11 has the term 4(t/τ)e^{-S̃t/τ}…e^{-S̃t/τ}, which tends to zero all the same, "
-    "so that the network approaches a steady state",
-    under=one_input,
+    severity="scope",
 )
 def printed_steady_state():
-    """As printed, no t stands in front of the exponentials; for one output its factor is 4e^{-2st/τ}‖ṽ_⊥ᵀv‖²/(τB²)."""
+    """As printed, no t stands in front of the exponentials; for one output its factor is 4e^{-2st/τ}‖ṽ_⊥ᵀv‖²/(τB²).
+
+    So it is for N_i = N_o, but the sentence is said of eq. 11, whose last term 4(t/τ)e^{-S̃t/τ}…e^{-S̃t/τ} is there for
+    N_i ≠ N_o, the case that the theorem adds. It tends to zero too: the steady state stands.
+    """
     overlap = 1 + inner(start, task)
     return Identity(
         4 * sp.exp(-2 * s * t / tau) * (norm2(start) - inner(start, task) ** 2) / (tau * overlap**2), 0
