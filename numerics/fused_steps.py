@@ -22,10 +22,8 @@ import triton.language as tl
 
 from numerics.observers import Networks
 
-NEURONS, HALF = (
-    64,
-    64,
-)  # a block holds this many neurons and twice this many inputs, the rest filled with zeros
+# A block holds this many neurons and twice this many inputs, the rest filled with zeros.
+NEURONS, HALF = 64, 64
 DATA, WARPS, STAGES = 64, 4, 2
 BLOCKS_PER_PROCESSOR = 2
 TURN = 25  # steps

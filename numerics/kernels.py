@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-BLOCK = 256
+BLOCK = 512
 
 
 def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
@@ -34,7 +34,7 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
     features, gates = hidden * slope, a[..., None] * slope
-    if a.ndim == 1 and len(X) > 4 * BLOCK:
+    if a.ndim == 1 and len(X) > 2 * BLOCK and not _differentiated(a, W, X):
         return _in_blocks(features, gates, X, eta_a, eta_w)
     return _trail(eta_a) * (features.swapaxes(-1, -2) @ features) + _trail(eta_w) * (X @ X.T) * (
         gates.swapaxes(-1, -2) @ gates
@@ -42,19 +42,30 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
 
 
 def _in_blocks(features, gates, X, eta_a, eta_w):
-    n = len(X)
-    kernel = (
-        np.empty((n, n), features.dtype) if isinstance(features, np.ndarray) else features.new_empty(n, n)
-    )
+    """The kernel from its upper triangle, a band of rows at a time, with one buffer for all other products."""
+    xp, n = (np, len(X)) if isinstance(features, np.ndarray) else (_torch(), len(X))
+    kernel = xp.empty((n, n), dtype=features.dtype, device=features.device)
+    buffer = xp.empty(BLOCK * n, dtype=features.dtype, device=features.device)
     for low in range(0, n, BLOCK):
         high = min(low + BLOCK, n)
-        block = gates[:, low:high].T @ gates[:, low:]
-        block *= X[low:high] @ X[low:].T
-        block *= eta_w
-        block += (eta_a * features[:, low:high].T) @ features[:, low:]
-        kernel[low:high, low:] = block
-        kernel[high:, low:high] = block[:, high - low :].T
+        rows = kernel[low:high, low:]
+        other = buffer[: rows.shape[0] * rows.shape[1]].reshape(rows.shape)
+        xp.matmul(X[low:high], X[low:].T, out=rows)
+        rows *= xp.matmul(eta_w * gates[:, low:high].T, gates[:, low:], out=other)
+        rows += xp.matmul(eta_a * features[:, low:high].T, features[:, low:], out=other)
+        kernel[high:, low:high] = kernel[low:high, high:].T
     return kernel
+
+
+def _differentiated(*values) -> bool:
+    """Whether torch records what is done to one of them, so that no product may be written in place."""
+    return any(getattr(value, "requires_grad", False) for value in values)
+
+
+def _torch():
+    import torch
+
+    return torch
 
 
 def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):

@@ -13,7 +13,6 @@ import numpy as np
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected, Namespace
 
-_SMALL = 24
 _ROUNDING = {"float32": 1e-5, "float64": 1e-13}
 
 
@@ -91,11 +90,6 @@ def size(xp: Namespace, x: Array) -> Array:
     return arrays.norm(xp, x.reshape(*x.shape[:-2], -1))
 
 
-def product(xp: Namespace, x: Array, y: Array) -> Array:
-    """x y for matrices with a further axis behind them, (..., n, k, T) and (..., k, m, T)."""
-    return xp.einsum("...ikt,...kjt->...ijt", x, y)
-
-
 def solve(xp: Namespace, a: Array, b: Array) -> Array:
     """a^-1 b for a (..., n, n) and b (..., n, m) of the same batch shape; NaN where a is singular."""
     if xp is not np:
@@ -132,26 +126,7 @@ def _each(function: Any, first: Array, *others: Array) -> Array:
 
 
 def congruence(xp: Namespace, h: Array, m: Array) -> Array:
-    """m^T h^-1 m, symmetric, for positive definite h (..., n, n, T) and m (..., n, k, T): matrices with T behind them.
-
-    Small matrices are eliminated all at once by NumPy, several times faster than one LAPACK call each. No pivoting
-    is needed, and none helps: elimination of a positive definite matrix does not depend on its scaling.
-    """
-    if xp is np and h.shape[-3] <= _SMALL:
-        return _eliminate(h, m)
+    """m^T h^-1 m, symmetric, for positive definite h (..., n, n, T) and m (..., n, k, T)."""
     first, rest = last_first(h), last_first(m)
     found = transpose(rest) @ solve(xp, first, rest)
     return first_last((found + transpose(found)) / 2)
-
-
-def _eliminate(h: Array, m: Array) -> Array:
-    """By elimination in [h, m], whose rows end as those of [D U, U^-T m] with h = U^T D U and U of unit diagonal."""
-    n = m.shape[-3]
-    work = np.concatenate((h, m), -2)
-    for step in range(n - 1):
-        row = work[..., step, step + 1 :, :]
-        factors = row[..., : n - step - 1, :] / work[..., step, step, None, :]
-        work[..., step + 1 :, step + 1 :, :] -= factors[..., :, None, :] * row[..., None, :, :]
-    pivots = np.einsum("...iit->...it", work[..., :n, :])
-    left = work[..., n:, :] / np.sqrt(np.abs(pivots))[..., :, None, :]
-    return product(np, np.swapaxes(left, -2, -3), left)

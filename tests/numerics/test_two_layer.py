@@ -169,3 +169,12 @@ def test_observers_measure_what_they_say(generator):
     np.testing.assert_allclose(found["parameter_distance"], moved, rtol=1e-12)
     drift = 2 * np.abs(0.2 * a.numpy() + 0.01).max(-1)
     np.testing.assert_allclose(found["delta_drift"], drift, rtol=1e-11)
+
+
+def test_a_large_kernel_can_be_differentiated(generator):
+    X, a, W = (torch.as_tensor(generator.standard_normal(shape)) for shape in ((1100, 3), (4,), (4, 3)))
+    weights = a.clone().requires_grad_()
+    (found,) = torch.autograd.grad(two_layer_ntk(weights, W, X, eta_a=2.0).sum(), weights)
+    with_batch = a[None].clone().requires_grad_()
+    (expected,) = torch.autograd.grad(two_layer_ntk(with_batch, W[None], X, eta_a=2.0).sum(), with_batch)
+    torch.testing.assert_close(found, expected[0], rtol=1e-10, atol=0)
