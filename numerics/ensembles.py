@@ -28,6 +28,7 @@ from numerics.steppers import Graphed, Stepper
 
 if TYPE_CHECKING:
     from numerics.fused_steps import Fused
+    from numerics.native_steps import Native
 
 CHUNK_BYTES = 2**20
 OBSERVED_AT_ONCE = 16
@@ -86,11 +87,11 @@ def train(
     are trained in. With ``resume``, a folder, the state is saved at every checkpoint and a run that was killed
     goes on from the last one.
 
-    ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks. ``compiled`` needs Triton on
-    CUDA, where it pays: networks that ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel,
-    and for others torch.compile fuses the activation with what surrounds it. On a CPU it needs a compiler of C++ and
-    does not pay. Neither changes the numbers beyond rounding. Raises ValueError for what does
-    not fit and for a folder with the state of another run.
+    ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks. ``compiled`` needs a C compiler
+    on a CPU, where ``numerics.native_steps`` takes the steps, and Triton on CUDA, where networks that
+    ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel and torch.compile fuses the
+    activation of others with what surrounds it. Neither changes the numbers beyond rounding. Raises ValueError for
+    what does not fit and for a folder with the state of another run, and RuntimeError where a compiler is missing.
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
     _check(start, X, y, checkpoints)
@@ -182,20 +183,20 @@ class _Run:
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def _stepper(part: Networks, speed, X, XT, y, compiled: bool) -> Stepper | Graphed | Fused:
-    """What takes the steps of some networks: on CUDA one kernel where it can, else a graph."""
+def _stepper(part: Networks, speed, X, XT, y, compiled: bool) -> Stepper | Graphed | Fused | Native:
+    """What takes the steps of some networks: on a CPU C if compiled; on CUDA one kernel where it can, else a graph."""
     cuda = X.device.type == "cuda"
-    if cuda and compiled:
+    if compiled and not cuda:
+        from numerics import native_steps
+
+        return native_steps.Native(part, speed, X, y)
+    if compiled:
         from numerics import fused_steps
 
         if fused_steps.fits(part):
             return fused_steps.Fused(part, speed, X, y)
     stepper = Stepper(part, speed, X, XT, y, compiled)
-    if cuda:
-        return Graphed(stepper)
-    if compiled:
-        stepper.rehearse(1)
-    return stepper
+    return Graphed(stepper) if cuda else stepper
 
 
 class _Workers:

@@ -25,7 +25,7 @@ def source_hashes(module: str) -> dict[str, str]:
     Package ``__init__`` files and the bookkeeping of the studies are left out. A package that finds its names when
     they are asked for, as those of the derivations do, counts with all its modules where it is imported as a whole or
     where a name that is no module is imported from it. Modules of other distributions are not followed; their
-    versions are recorded with the results.
+    versions are recorded with the results. A C source of a module's name beside it counts as it is.
     """
     found: dict[str, str] = {}
     waiting, packages = [module], frozenset({*PACKAGES, module.split(".")[0]})
@@ -35,6 +35,8 @@ def source_hashes(module: str) -> dict[str, str]:
         if name in found or name in BOOKKEEPING or path is None or path.name == "__init__.py":
             continue
         found[name], imports = _read(name, path.read_text(encoding="utf-8"), packages)
+        if (native := path.with_suffix(".c")).is_file():
+            found[f"{name}.c"] = hashlib.sha256(native.read_bytes()).hexdigest()[:16]
         waiting.extend(imports)
     return dict(sorted(found.items()))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from numerics import native_steps
 from numerics.ensembles import log_checkpoints, networks, train
 from numerics.observers import standard_observers
 from numerics.study import Cell
@@ -50,7 +51,7 @@ def train_seed(
         observers=standard_observers(*data),
         dtype=getattr(torch, dtype or cfg["dtype"]),
         device=device,
-        compiled=device.startswith("cuda") and find_spec("triton") is not None,
+        compiled=find_spec("triton") is not None if device.startswith("cuda") else native_steps.available(),
         resume=resume,
     )
     early = sorted({100, int(run.steps[-2])} & set(run.steps.tolist()[1:-1]))

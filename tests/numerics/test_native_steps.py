@@ -1,0 +1,151 @@
+"""Steps in C: the same numbers as those of torch, for all shapes, and clear errors where there is no compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from numerics import native_steps
+from numerics.ensembles import networks, train
+from numerics.observers import parameter_distance
+from numerics.teacher_student import draw_task, students
+
+needs_a_compiler = pytest.mark.skipif(not native_steps.available(), reason="needs a C compiler")
+STEPS = 12
+TAU, DELTA = np.array([0.3, 1.0, 0.6]), np.array([1.0, 0.0, -0.7])
+RATES = {"eta_a": np.array([1.0, 2.0, 0.5]), "eta_w": np.array([1.0, 0.5, 2.0])}
+# Sizes d, h, n that fill vectors, tiles and blocks, fall short of them, or exceed them by one; and the leak γ.
+SIZES = [
+    (100, 50, 70, 0.0),
+    (5, 6, 12, 0.1),
+    (65, 8, 65, 1.0),
+    (16, 12, 64, 0.3),
+    (1, 2, 1, 0.0),
+    (33, 14, 129, 0.5),
+    (130, 2, 33, 0.0),
+]
+CLOSE = 3.0  # How much further from float64 than torch's own float32.
+WRONG = {
+    "a[i] * (z[": "1.001f * a[i] * (z[",
+    "z[i * BLOCK + j] >= 0 ? r[j]": "z[i * BLOCK + j] > 0 ? r[j]",
+    "leaked[j] = gamma * r[j]": "leaked[j] = 0.99f * gamma * r[j]",
+    "r[j] = -y[j]": "r[j] = y[j]",
+    "move = speed_w[network] * a[i]": "move = speed_w[0] * a[i]",
+    "a[i] -= speed_a[network]": "a[i] -= 1.001f * speed_a[network]",
+    "slope += xi[i * width + k] * W[i * d + k];": "",
+    "k < depth": "k + 1 < depth",
+    "block < blocks": "block < 1",
+    "memset(xi, 0, h * width * sizeof(REAL));": "memset(xi, 0, width * sizeof(REAL));",
+    "low = band * rows / bands": "low = band * (rows / bands)",
+    "default:": "default: break;",
+}
+
+
+def setting(d, h, n, gamma):
+    task = draw_task(3, d=d, h=h, k=3, n=n)
+    start = networks(*students(task, TAU, DELTA), **RATES, gamma=gamma)
+    return start, task.X, task.y, np.array([1.0, 0.5, 1.5]) / n
+
+
+def native(start, X, y, step, counts=(STEPS,), dtype=torch.float64, **options):
+    now = start.to(dtype=dtype)
+    stepper = native_steps.Native(now, torch.as_tensor(step).to(dtype), X.to(dtype), y.to(dtype), **options)
+    for count in counts:
+        stepper.steps(count)
+    return now
+
+
+def by_torch(start, X, y, step, dtype=torch.float64):
+    return train(start, X, y, step=step, checkpoints=[STEPS], observers={}, dtype=dtype).networks
+
+
+def distance(first, second):
+    return (((first.a - second.a) ** 2).sum(-1) + ((first.W - second.W) ** 2).sum((-2, -1))).sqrt()
+
+
+def right(**options):
+    """Whether all sizes give the numbers of torch in float64, and neurons on the edge are active."""
+    pairs = [(native(*setting(*sizes), **options), by_torch(*setting(*sizes))) for sizes in SIZES]
+    edge = networks(torch.ones(1, 1).double(), torch.zeros(1, 1, 2).double())
+    found = native(edge, torch.eye(2), torch.ones(2), np.array([0.1]), counts=(1,), **options)
+    return found.W.tolist() == [[[0.1, 0.1]]] and all(
+        torch.allclose(one.a, other.a, rtol=1e-12, atol=1e-14)
+        and torch.allclose(one.W, other.W, rtol=1e-12, atol=1e-14)
+        for one, other in pairs
+    )
+
+
+@needs_a_compiler
+def test_steps_in_c_are_those_of_torch():
+    assert right()
+
+
+@needs_a_compiler
+def test_a_program_that_is_wrong_in_one_place_is_noticed(tmp_path):
+    source = native_steps.SOURCE.read_text(encoding="utf-8")
+    for place, (line, changed) in enumerate(WRONG.items()):
+        assert source.count(line) == 1, line
+        wrong = tmp_path / f"wrong_{place}.c"
+        wrong.write_text(source.replace(line, changed), encoding="utf-8")
+        assert not right(source=wrong), line
+
+
+@needs_a_compiler
+def test_float32_is_as_close_to_float64_as_that_of_torch():
+    for sizes in SIZES:
+        start, *data = setting(*sizes)
+        exact, single = by_torch(start, *data), by_torch(start, *data, dtype=torch.float32)
+        found = native(start, *data, dtype=torch.float32)
+        assert found.W.dtype == torch.float32
+        off, plain = distance(found, exact), distance(single, exact)
+        assert 0 < off.max() < CLOSE * plain.max(), sizes
+
+
+@needs_a_compiler
+def test_steps_in_several_calls_chunks_and_threads_are_the_same_steps():
+    start, X, y, step = setting(*SIZES[1])
+    whole = native(start, X, y, step)
+    parts = native(start, X, y, step, counts=(5, 0, 7))
+    options = {"step": step, "checkpoints": [5, STEPS], "observers": {"moved": parameter_distance}}
+    trained = train(start, X, y, **options, compiled=True, chunk=1, threads=2)
+    for other in (parts, trained.networks):
+        assert torch.equal(whole.a, other.a) and torch.equal(whole.W, other.W)
+    assert (trained.measured["moved"] > 0).all()
+
+
+@needs_a_compiler
+def test_a_network_that_diverges_is_not_finite_and_disturbs_no_other():
+    start, X, y, step = setting(*SIZES[1])
+    healthy = native(start, X, y, step, counts=(400,))
+    found = native(start, X, y, step * np.array([1, 1e6, 1]), counts=(400,))
+    assert found.W.isfinite().flatten(1).all(-1).tolist() == [True, False, True]
+    assert torch.equal(found.W[[0, 2]], healthy.W[[0, 2]])
+
+
+def test_networks_of_other_kinds_are_refused():
+    start, X, y, step = setting(*SIZES[1])
+    with pytest.raises(ValueError, match=r"contiguous float32 or float64 on a CPU: W is torch\.bfloat16"):
+        train(start, X, y, step=step, checkpoints=[1], observers={}, dtype=torch.bfloat16, compiled=True)
+
+
+@pytest.fixture
+def library():
+    native_steps._library.cache_clear()
+    yield
+    native_steps._library.cache_clear()
+
+
+def test_without_a_compiler_the_error_says_what_to_do(library, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O3")
+    assert not native_steps.available()
+    with pytest.raises(RuntimeError, match="install gcc or clang, or name yours in the environment"):
+        native(*setting(*SIZES[1]))
+
+
+@needs_a_compiler
+def test_what_a_compiler_says_is_passed_on(tmp_path):
+    broken = tmp_path / "broken.c"
+    broken.write_text("int main( {", encoding="utf-8")
+    with pytest.raises(RuntimeError, match=r"(?s)could not compile broken.c:.*error"):
+        native(*setting(*SIZES[1]), source=broken)
