@@ -311,6 +311,16 @@ def test_a_study_of_a_users_own_package_is_followed_into_that_package(toy):
     assert set(source_hashes("toystudies.numbers")) == {"toystudies.numbers", "toystudies.helper"}
 
 
+def test_a_c_source_beside_a_module_counts_with_it(toy):
+    native = toy.with_suffix(".c")
+    native.write_text("int one(void) { return 1; }")
+    before = source_hashes("toystudies.numbers")
+    assert set(before) == {"toystudies.numbers", "toystudies.numbers.c"}
+    native.write_text("int one(void) { return 2; }")
+    after = source_hashes("toystudies.numbers")
+    assert [name for name in before if before[name] != after[name]] == ["toystudies.numbers.c"]
+
+
 def test_bare_source_keeps_code_and_strings():
     source = 'def f():\n    """Words."""\n    x = "# no comment"  # a comment\n\n    return x\n'
     assert bare_source(source) == 'def f():\n    x = "# no comment"\n    return x'
