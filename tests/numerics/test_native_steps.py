@@ -9,6 +9,7 @@ import torch
 from numerics import native_steps
 from numerics.ensembles import networks, train
 from numerics.observers import parameter_distance
+from numerics.portraits import train_seed
 from numerics.teacher_student import draw_task, students
 
 needs_a_compiler = pytest.mark.skipif(not native_steps.available(), reason="needs a C compiler")
@@ -149,3 +150,22 @@ def test_what_a_compiler_says_is_passed_on(tmp_path):
     broken.write_text("int main( {", encoding="utf-8")
     with pytest.raises(RuntimeError, match=r"(?s)could not compile broken.c:.*error"):
         native(*setting(*SIZES[1]), source=broken)
+
+
+@needs_a_compiler
+def test_a_phase_portrait_is_the_same_without_a_compiler(monkeypatch):
+    cells = [{"seed": 3, "tau": tau, "delta": delta} for tau, delta in ((0.3, 1.0), (1.0, -0.5))]
+    configuration = {"d": 5, "h": 6, "k": 2, "n": 12, "test_size": 20, "rate": 5e-3, "steps": 200}
+    taken = []
+    original = native_steps.Native.steps
+    monkeypatch.setattr(
+        native_steps.Native, "steps", lambda self, count: (taken.append(count), original(self, count))
+    )
+    compiled = train_seed(cells, configuration, "cpu", None, dtype="float64")
+    assert sum(taken) >= 200
+    taken.clear()
+    monkeypatch.setattr(native_steps, "available", lambda: False)
+    plain = train_seed(cells, configuration, "cpu", None, dtype="float64")
+    assert not taken
+    for one, other in zip(compiled, plain, strict=True):
+        assert one.values == pytest.approx(other.values, rel=1e-8)
