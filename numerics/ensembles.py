@@ -13,9 +13,10 @@ thread; on CUDA the whole stack advances in one kernel, or by a graph of steps t
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numerics.native_steps import Native
 
 CHUNK_BYTES = 2**20
+SMALL_SHARES = 8
 OBSERVED_AT_ONCE = 16
 
 
@@ -156,14 +158,20 @@ class _Run:
         self.observers = observers
         self.cuda = torch.device(device).type == "cuda"
         data = [value.to(dtype=dtype, device=device).contiguous() for value in (X, X.T, y)]
-        cell = self.now.W.shape[1] * len(X) * self.now.a.element_size()
-        share = -(-len(start) // (1 if self.cuda else threads))
-        size = chunk or (share if self.cuda else max(1, min(share, CHUNK_BYTES // cell)))
-        self.bounds = [(low, min(low + size, len(start))) for low in range(0, len(start), size)]
+        in_c = compiled and not self.cuda
+        self.bounds = self._chunks(threads, chunk, len(X), in_c)
         speed = speed.to(dtype=dtype, device=device)
-        self.steppers = [
-            _stepper(self.now.part(low, high), speed[low:high], *data, compiled) for low, high in self.bounds
-        ]
+        make = _native(data) if in_c else partial(_stepper, data=data, compiled=compiled)
+        self.steppers = [make(self.now.part(low, high), speed[low:high]) for low, high in self.bounds]
+
+    def _chunks(self, threads: int, chunk: int | None, data: int, in_c: bool) -> list[tuple[int, int]]:
+        """Bounds of the chunks: all on CUDA, what fits the cache, or in C, which needs no cache, small shares."""
+        count = len(self.now)
+        share = -(-count // (1 if self.cuda else threads))
+        cell = self.now.W.shape[1] * data * self.now.a.element_size()
+        fitting = share // SMALL_SHARES if in_c else CHUNK_BYTES // cell
+        size = chunk or (share if self.cuda else max(1, min(share, fitting)))
+        return [(low, min(low + size, count)) for low in range(0, count, size)]
 
     def restore(self, a: np.ndarray, W: np.ndarray) -> None:
         self.now.a.copy_(torch.as_tensor(a))
@@ -183,20 +191,24 @@ class _Run:
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def _stepper(part: Networks, speed, X, XT, y, compiled: bool) -> Stepper | Graphed | Fused | Native:
-    """What takes the steps of some networks: on a CPU C if compiled; on CUDA one kernel where it can, else a graph."""
-    cuda = X.device.type == "cuda"
-    if compiled and not cuda:
-        from numerics import native_steps
+def _native(data) -> Callable[[Networks, torch.Tensor], Native]:
+    """What makes steps in C on the same copy of the data."""
+    from numerics.native_steps import Blocks, Native
 
-        return native_steps.Native(part, speed, X, y)
+    X, _, y = data
+    return partial(Native, data=Blocks.of(X, y))
+
+
+def _stepper(part: Networks, speed, data, compiled: bool) -> Stepper | Graphed | Fused:
+    """What takes the steps of some networks by torch: on CUDA one kernel where it can, else a graph."""
+    X, XT, y = data
     if compiled:
         from numerics import fused_steps
 
         if fused_steps.fits(part):
             return fused_steps.Fused(part, speed, X, y)
     stepper = Stepper(part, speed, X, XT, y, compiled)
-    return Graphed(stepper) if cuda else stepper
+    return Graphed(stepper) if X.is_cuda else stepper
 
 
 class _Workers:

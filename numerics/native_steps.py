@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -33,6 +34,29 @@ def available() -> bool:
     return _compiler() is not None
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """The data as C reads them, filled up with zeros: Xᵀ and X by blocks, and y.
+
+    Shapes (blocks, d, length), (blocks, length, width) and (blocks, length).
+    """
+
+    columns: torch.Tensor
+    rows: torch.Tensor
+    targets: torch.Tensor
+
+    @classmethod
+    def of(cls, X, y) -> Blocks:
+        """From X (n, d) and y (n,); blocks and rows end on whole vectors of the processor."""
+        (n, d), size = X.shape, X.element_size()
+        length, width = BLOCK_BYTES // size, _up(d, VECTOR_BYTES // size)
+        count = _up(n, length) // length
+        rows, targets = X.new_zeros(count * length, width), X.new_zeros(count * length)
+        rows[:n, :d], targets[:n] = X, y
+        rows, targets = rows.view(count, length, width), targets.view(count, length)
+        return cls(rows[..., :d].mT.contiguous(), rows, targets)
+
+
 class Native:
     """Steps of some networks in place; a and W are contiguous, of float32 or float64, on the CPU.
 
@@ -42,23 +66,17 @@ class Native:
 
     longest = LONGEST
 
-    def __init__(self, part: Networks, speed, X, y, source: Path = SOURCE) -> None:
+    def __init__(self, part: Networks, speed, data: Blocks, source: Path = SOURCE) -> None:
         a, W = part.a, part.W
         if W.dtype not in NUMBERS or W.is_cuda or not (a.is_contiguous() and W.is_contiguous()):
             raise ValueError(
                 f"steps in C are of contiguous float32 or float64 on a CPU: W is {W.dtype} on {W.device}"
             )
-        (B, h, d), n = W.shape, len(X)
-        size = W.element_size()
-        length, width = BLOCK_BYTES // size, _up(d, VECTOR_BYTES // size)
-        blocks = _up(n, length) // length
-        rows, targets = W.new_zeros(blocks * length, width), W.new_zeros(blocks * length)
-        rows[:n, :d], targets[:n] = X, y
-        columns = rows.view(blocks, length, width)[..., :d].mT.contiguous()
+        (B, h, d), (blocks, length, width) = W.shape, data.rows.shape
         speeds = [(speed * rate).to(W).contiguous() for rate in (part.eta_a, part.eta_w)]
         buffers = W.new_empty(h, length), W.new_empty(h, width)
         # The tensors whose addresses C is given; they live as long as these steps.
-        self.tensors = [columns, rows, targets, *speeds, a, W, *buffers]
+        self.tensors = [data.columns, data.rows, data.targets, *speeds, a, W, *buffers]
         self.sizes = [ctypes.c_size_t(value) for value in (B, h, d, width, blocks)]
         self.gamma = NUMBERS[W.dtype][1](part.gamma)
         self.function = _library(W.dtype, source).steps

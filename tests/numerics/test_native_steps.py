@@ -51,7 +51,8 @@ def setting(d, h, n, gamma):
 
 def native(start, X, y, step, counts=(STEPS,), dtype=torch.float64, **options):
     now = start.to(dtype=dtype)
-    stepper = native_steps.Native(now, torch.as_tensor(step).to(dtype), X.to(dtype), y.to(dtype), **options)
+    data = native_steps.Blocks.of(X.to(dtype), y.to(dtype))
+    stepper = native_steps.Native(now, torch.as_tensor(step).to(dtype), data, **options)
     for count in counts:
         stepper.steps(count)
     return now
