@@ -99,7 +99,7 @@ def chosen():
     original, fused_steps.Fused = fused_steps.Fused, Fused
     try:
         _, start, _ = setting(*SIZES["small"])
-        found = ensembles._stepper(start.to(dtype=torch.float32), None, Card(), None, None, compiled=True)
+        found = ensembles._stepper(start.to(dtype=torch.float32), None, (Card(), None, None), compiled=True)
     finally:
         fused_steps.Fused = original
     return isinstance(found, Fused)
