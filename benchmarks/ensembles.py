@@ -51,16 +51,16 @@ def ensemble_step(threads: int) -> float:
 
     task = draw_task(0, d=DIMENSION, h=WIDTH, k=3, n=DATA)
     start = networks(*students(task, np.full(NETWORKS, 0.5), np.linspace(-1, 1, NETWORKS)))
-    moments: dict[int, float] = {}
+    moments: list[float] = []
 
     def watch(first, now):
-        moments[len(moments)] = time.perf_counter()
+        moments.append(time.perf_counter())
         return now.a[:, 0]
 
     checkpoints = [STEPS * place for place in range(STRETCHES + 1)]
     options = {"step": 1e-4, "checkpoints": checkpoints, "observers": {"watch": watch}, "threads": threads}
     train(start, task.X, task.y, dtype=torch.float32, compiled=True, **options)
-    ends = np.array(list(moments.values())).reshape(STRETCHES + 1, -1).max(1)
+    ends = np.array(moments).reshape(STRETCHES + 1, -1).max(1)
     return float(np.diff(ends).min()) / STEPS
 
 

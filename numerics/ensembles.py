@@ -6,8 +6,8 @@ gives both of them: with r = f(X) − y and ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ 
 
     ∂L/∂w_k = a_k ξ_k,    ∂L/∂a_k = w_kᵀ ξ_k,        L = ½ Σᵢ rᵢ².
 
-On a CPU the stack is cut into chunks that fit the cache, each advanced from checkpoint to checkpoint by one
-thread; on CUDA the whole stack advances in one kernel, or by a graph of steps that was captured once.
+On a CPU the stack is cut into chunks, which fit the cache unless C takes the steps, each advanced from checkpoint to
+checkpoint by one thread; on CUDA the whole stack advances in one kernel, or by a graph of steps that was captured once.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def train(
     ``threads`` (CPU, default: torch's own number) train chunks of ``chunk`` networks. ``compiled`` needs a C compiler
     on a CPU, where ``numerics.native_steps`` takes the steps, and Triton on CUDA, where networks that
     ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel and torch.compile fuses the
-    activation of others with what surrounds it. Neither changes the numbers beyond rounding. Raises ValueError for
-    what does not fit and for a folder with the state of another run, and RuntimeError where a compiler is missing.
+    activation of others with what surrounds it. Neither changes the numbers of networks that stay finite beyond
+    rounding. Raises ValueError for what does not fit and for a folder with the state of another run, and RuntimeError where a compiler is missing.
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
     _check(start, X, y, checkpoints)

@@ -29,7 +29,9 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
 
     σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
     shape (...). Returns (..., n, n); the large kernel of a single network is made block by block, which keeps the
-    work in the cache and makes use of the symmetry. Source: Kunin et al. 2024, section 5.
+    work in the cache and makes use of the symmetry. Such a kernel, of more than 1,024 inputs, takes scalar rates only,
+    and can be differentiated backwards in a, W and X, but not in the rates, forwards or under vmap. Source: Kunin et
+    al. 2024, section 5.
     """
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))

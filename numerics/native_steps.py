@@ -30,7 +30,7 @@ LONGEST = 50
 
 
 def available() -> bool:
-    """Whether there is a C compiler, and steps can be taken in C."""
+    """Whether there is a C compiler; whether it works shows when steps are first asked for."""
     return _compiler() is not None
 
 
@@ -61,7 +61,8 @@ class Native:
     """Steps of some networks in place; a and W are contiguous, of float32 or float64, on the CPU.
 
     With ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ xᵢ, a moves by −speed η_a w_kᵀξ_k and w_k by −speed η_w a_k ξ_k. Raises ValueError
-    for other networks, and RuntimeError where there is no C compiler or it fails.
+    for other W, and RuntimeError where there is no C compiler or it reports an error. That a, speed and the data have
+    the dtype of W and fit it is the caller's part, as ``numerics.ensembles.train`` sees to on a CPU.
     """
 
     longest = LONGEST
