@@ -93,7 +93,8 @@ def train(
     on a CPU, where ``numerics.native_steps`` takes the steps, and Triton on CUDA, where networks that
     ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel and torch.compile fuses the
     activation of others with what surrounds it. Neither changes the numbers of networks that stay finite beyond
-    rounding. Raises ValueError for what does not fit and for a folder with the state of another run, and RuntimeError where a compiler is missing.
+    rounding. Raises ValueError for what does not fit and for a folder with the state of another run, and RuntimeError
+    where a compiler is missing.
     """
     X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
     _check(start, X, y, checkpoints)
