@@ -191,7 +191,7 @@ def run(
         "one step": compared,
         "peak memory (bytes)": torch.cuda.max_memory_allocated() if cuda else None,
         "device": device_name(device),
-        "versions": versions(),
+        "versions": versions(study, cfg, device),
         "claims": {claim.name: claim.holds for claim in finished.claims} if finished else None,
     }
     (out / "speed.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -38,8 +38,8 @@ def load_state(folder: Path, identity: str) -> dict[str, np.ndarray] | None:
         state = dict(stored)
     if str(state["identity"]) != identity:
         raise ValueError(
-            f"{path} is the state of another run (other networks, data, rates, steps or dtype); results are not "
-            "mixed: choose another folder, or remove this one"
+            f"{path} is the state of another run (other networks, data, rates, steps or dtype, or compiled "
+            "where this one is not); results are not mixed: choose another folder, or remove this one"
         )
     return state
 

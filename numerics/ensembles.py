@@ -100,7 +100,7 @@ def train(
     _check(start, X, y, checkpoints)
     speed = _per_network("step", step, start.a)
     tensors = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
-    settings = (start.gamma, np.array(checkpoints), str(dtype), list(observers))
+    settings = (start.gamma, np.array(checkpoints), str(dtype), compiled, list(observers))
     identity = fingerprint(*(tensor.cpu() for tensor in tensors), *settings)
     threads = threads or torch.get_num_threads()
     run = _Run(start, X, y, speed, observers, dtype, device, threads, chunk, compiled)
@@ -157,12 +157,11 @@ class _Run:
         self.now = start.to(dtype=dtype, device=device)
         self.start = self.now.to(dtype=torch.float64)
         self.observers = observers
-        self.cuda = torch.device(device).type == "cuda"
-        data = [value.to(dtype=dtype, device=device).contiguous() for value in (X, X.T, y)]
-        in_c = compiled and not self.cuda
+        kind = torch.device(device).type
+        self.cuda, in_c = kind == "cuda", compiled and kind == "cpu"
         self.bounds = self._chunks(threads, chunk, len(X), in_c)
-        speed = speed.to(dtype=dtype, device=device)
-        make = _native(data) if in_c else partial(_stepper, data=data, compiled=compiled)
+        X, y, speed = (value.to(dtype=dtype, device=device).contiguous() for value in (X, y, speed))
+        make = _native(X, y) if in_c else partial(_stepper, data=(X, X.T.contiguous(), y), compiled=compiled)
         self.steppers = [make(self.now.part(low, high), speed[low:high]) for low, high in self.bounds]
 
     def _chunks(self, threads: int, chunk: int | None, data: int, in_c: bool) -> list[tuple[int, int]]:
@@ -192,11 +191,10 @@ class _Run:
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def _native(data) -> Callable[[Networks, torch.Tensor], Native]:
+def _native(X, y) -> Callable[[Networks, torch.Tensor], Native]:
     """What makes steps in C on the same copy of the data."""
     from numerics.native_steps import Blocks, Native
 
-    X, _, y = data
     return partial(Native, data=Blocks.of(X, y))
 
 

@@ -28,26 +28,34 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     """K = η_a σ(Z)ᵀσ(Z) + η_w (XXᵀ) ∘ (GᵀG) of f(x) = aᵀσ(Wx), with Z = WXᵀ and G_ki = a_k σ′(z_ki).
 
     σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
-    shape (...). Returns (..., n, n); the large kernel of a single network is made block by block, which keeps the
-    work in the cache and makes use of the symmetry. Such a kernel, of more than 1,024 inputs, takes scalar rates only,
-    and can be differentiated backwards in a, W and X, but not in the rates, forwards or under vmap. Source: Kunin et
-    al. 2024, section 5.
+    shape (...). Returns (..., n, n); the large kernel of a single network, unless torch differentiates or maps it, is
+    made block by block, which keeps the work in the cache and makes use of the symmetry. Source: Kunin et al. 2024,
+    section 5.
     """
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
     features, gates = hidden * slope, a[..., None] * slope
-    if a.ndim == 1 and len(X) > 2 * BLOCK and not _differentiated(a, W, X):
-        return _in_blocks(features, gates, X, eta_a, eta_w)
+    large = a.ndim == 1 and len(X) > 2 * BLOCK
+    return (_in_blocks if large else _whole)(features, gates, X, eta_a, eta_w)
+
+
+def _whole(features, gates, X, eta_a, eta_w):
     return _trail(eta_a) * (features.swapaxes(-1, -2) @ features) + _trail(eta_w) * (X @ X.T) * (
         gates.swapaxes(-1, -2) @ gates
     )
 
 
 def _in_blocks(features, gates, X, eta_a, eta_w):
-    """The kernel from its upper triangle, a band of rows at a time, with one buffer for all other products."""
-    xp, n = (np, len(X)) if isinstance(features, np.ndarray) else (_torch(), len(X))
-    kernel = xp.empty((n, n), dtype=features.dtype, device=features.device)
-    buffer = xp.empty(BLOCK * n, dtype=features.dtype, device=features.device)
+    """The kernel from its upper triangle, a band of rows at a time, with one buffer for all other products.
+
+    It is made whole where there are many rates or where products may not be written in place.
+    """
+    first = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
+    if first.shape != (1, 1) or not _in_place(first, features, gates, X, eta_a, eta_w):
+        return _whole(features, gates, X, eta_a, eta_w)
+    xp, n = _namespace(X), len(X)
+    kernel = xp.empty((n, n), dtype=first.dtype, device=X.device)
+    buffer = xp.empty(BLOCK * n, dtype=first.dtype, device=X.device)
     for low in range(0, n, BLOCK):
         high = min(low + BLOCK, n)
         rows = kernel[low:high, low:]
@@ -59,12 +67,26 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
     return kernel
 
 
-def _differentiated(*values) -> bool:
-    """Whether torch records what is done to one of them, so that no product may be written in place."""
-    return any(getattr(value, "requires_grad", False) for value in values)
+def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
+    """Whether torch lets the products of one datum be written into an array like ``first``, their kernel.
+
+    It does not where it differentiates, backwards or forwards, or maps over a batch, nor between dtypes.
+    """
+    xp = _namespace(X)
+    one = xp.empty((1, 1), dtype=first.dtype, device=X.device)
+    try:
+        xp.matmul(X[:1], X[:1].T, out=one)
+        xp.matmul(eta_w * gates[:, :1].T, gates[:, :1], out=one)
+        xp.matmul(eta_a * features[:, :1].T, features[:, :1], out=one)
+    except RuntimeError:
+        return False
+    return True
 
 
-def _torch():
+def _namespace(array):
+    """NumPy or torch, whichever made the array."""
+    if isinstance(array, np.ndarray):
+        return np
     import torch
 
     return torch

@@ -1,5 +1,5 @@
 /* Steps of gradient descent of two-layer networks f(x) = sum_i a_i sigma(w_i x), sigma(z) = max(z, gamma z), on
- * L = 1/2 sum_j (f(x_j) - y_j)^2, one network after another.
+ * L = 1/2 sum_j (f(x_j) - y_j)^2, one network after another. Whoever compiles this defines REAL and BLOCK_BYTES.
  *
  * The data come in blocks of BLOCK, so that the hidden inputs of a block stay in the first cache, once with a row for
  * each datum (X) and once with a row for each coordinate (XT). Rows end with zeros up to a whole number of vectors, and
@@ -11,10 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifndef REAL
-#define REAL float
-#endif
-
 #if defined(__AVX512F__)
 enum { BYTES = 64, ROWS = 6, VECTORS = 4 };
 #elif defined(__AVX__)
@@ -22,7 +18,7 @@ enum { BYTES = 32, ROWS = 6, VECTORS = 2 };
 #else
 enum { BYTES = 16, ROWS = 6, VECTORS = 2 };
 #endif
-enum { LANES = BYTES / sizeof(REAL), BLOCK = 256 / sizeof(REAL) };
+enum { LANES = BYTES / sizeof(REAL), BLOCK = BLOCK_BYTES / sizeof(REAL) };
 
 typedef REAL vector __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 

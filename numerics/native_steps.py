@@ -26,17 +26,27 @@ SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC")
 BLOCK_BYTES, VECTOR_BYTES = 256, 64
 NUMBERS = {torch.float32: ("float", ctypes.c_float), torch.float64: ("double", ctypes.c_double)}
-LONGEST = 50
+COMPILER_SECONDS = 60
+LONGEST, OPERATIONS = 50, 2**34
 
 
-def available() -> bool:
-    """Whether there is a C compiler; whether it works shows when steps are first asked for."""
-    return _compiler() is not None
+def available(dtype: torch.dtype = torch.float32) -> bool:
+    """Whether steps in C can be taken here in numbers of this dtype: a C compiler is there, and what it makes runs."""
+    return dtype in NUMBERS and not isinstance(_built(dtype, SOURCE, _named()), str)
+
+
+def compiler_version() -> str:
+    """What the C compiler says that it is, in one line. Raises RuntimeError where there is none."""
+    try:
+        done = subprocess.run([*_compiler(_named()), "--version"], **_quietly())
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise RuntimeError(_advice(str(error))) from None
+    return next(iter(done.stdout.splitlines()), "unknown")
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The data as C reads them, filled up with zeros: Xᵀ and X by blocks, and y.
+    """The data as C reads them, filled up with zeros: Xᵀ and X by blocks, and y, for X in d coordinates.
 
     Shapes (blocks, d, length), (blocks, length, width) and (blocks, length).
     """
@@ -47,7 +57,7 @@ class Blocks:
 
     @classmethod
     def of(cls, X, y) -> Blocks:
-        """From X (n, d) and y (n,); blocks and rows end on whole vectors of the processor."""
+        """From X (n, d) and y (n,), of one dtype; blocks and rows end on whole vectors of the processor."""
         (n, d), size = X.shape, X.element_size()
         length, width = BLOCK_BYTES // size, _up(d, VECTOR_BYTES // size)
         count = _up(n, length) // length
@@ -60,61 +70,108 @@ class Blocks:
 class Native:
     """Steps of some networks in place; a and W are contiguous, of float32 or float64, on the CPU.
 
-    With ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ xᵢ, a moves by −speed η_a w_kᵀξ_k and w_k by −speed η_w a_k ξ_k. Raises ValueError
-    for other W, and RuntimeError where there is no C compiler or it reports an error. That a, speed and the data have
-    the dtype of W and fit it is the caller's part, as ``numerics.ensembles.train`` sees to on a CPU.
+    With ξ_k = Σᵢ σ′(w_kᵀxᵢ) rᵢ xᵢ, a moves by −speed η_a w_kᵀξ_k and w_k by −speed η_w a_k ξ_k. ``speed`` is (B,) for
+    B networks, and ``data`` are ``Blocks.of`` X and y in the networks' dtype. Raises ValueError for what does not fit,
+    and RuntimeError where there is no C compiler, or none that works.
     """
 
-    longest = LONGEST
-
     def __init__(self, part: Networks, speed, data: Blocks, source: Path = SOURCE) -> None:
+        _check(part, speed, data)
         a, W = part.a, part.W
-        if W.dtype not in NUMBERS or W.is_cuda or not (a.is_contiguous() and W.is_contiguous()):
-            raise ValueError(
-                f"steps in C are of contiguous float32 or float64 on a CPU: W is {W.dtype} on {W.device}"
-            )
         (B, h, d), (blocks, length, width) = W.shape, data.rows.shape
         speeds = [(speed * rate).to(W).contiguous() for rate in (part.eta_a, part.eta_w)]
         buffers = W.new_empty(h, length), W.new_empty(h, width)
         # The tensors whose addresses C is given; they live as long as these steps.
         self.tensors = [data.columns, data.rows, data.targets, *speeds, a, W, *buffers]
-        self.sizes = [ctypes.c_size_t(value) for value in (B, h, d, width, blocks)]
-        self.gamma = NUMBERS[W.dtype][1](part.gamma)
+        self.sizes = B, h, d, width, blocks
+        self.gamma = part.gamma
         self.function = _library(W.dtype, source).steps
+        # Between two calls a run hears that it is to stop, and tells how far it is.
+        self.longest = max(1, min(LONGEST, OPERATIONS // max(1, 4 * B * h * width * blocks * length)))
 
     def steps(self, count: int) -> None:
         """Advance by ``count`` steps."""
-        columns, rows, targets, *others = [ctypes.c_void_p(tensor.data_ptr()) for tensor in self.tensors]
-        self.function(ctypes.c_size_t(count), *self.sizes, columns, rows, targets, self.gamma, *others)
+        columns, rows, targets, *others = [tensor.data_ptr() for tensor in self.tensors]
+        self.function(count, *self.sizes, columns, rows, targets, self.gamma, *others)
+
+
+def _check(part: Networks, speed, data: Blocks) -> None:
+    a, W = part.a, part.W
+    held = {"W": W, "a": a, "columns": data.columns, "rows": data.rows, "targets": data.targets}
+    for name, tensor in held.items():
+        if tensor.dtype not in NUMBERS or tensor.device.type != "cpu" or not tensor.is_contiguous():
+            raise ValueError(
+                f"steps in C are of contiguous float32 or float64 on a CPU: {name} is {tensor.dtype} on "
+                f"{tensor.device}, with strides {tensor.stride()}"
+            )
+        if tensor.dtype != W.dtype:
+            raise ValueError(f"steps in C are in one dtype: W is {W.dtype}, {name} is {tensor.dtype}")
+    d = data.columns.shape[1]
+    if (a.shape, speed.shape, W.shape) != (W.shape[:2], W.shape[:1], (*a.shape, d)):
+        raise ValueError(
+            f"a must be (B, h), W (B, h, {d}), as the data are, and speed (B,): a is {tuple(a.shape)}, "
+            f"W is {tuple(W.shape)}, speed is {tuple(speed.shape)}"
+        )
 
 
 def _up(count: int, multiple: int) -> int:
     return -(-count // multiple) * multiple
 
 
-def _compiler() -> list[str] | None:
-    named = shlex.split(os.environ.get("CC", ""))
-    for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
+def _named() -> str:
+    return os.environ.get("CC", "")
+
+
+def _compiler(named: str) -> list[str]:
+    """The command that compiles C. Raises ValueError where none is found."""
+    for command in [shlex.split(named)] if named.strip() else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
             return command
-    return None
+    raise ValueError(f"there is no {named}" if named.strip() else "there is no cc, gcc or clang")
+
+
+def _quietly() -> dict[str, object]:
+    return {
+        "stdin": subprocess.DEVNULL,
+        "capture_output": True,
+        "text": True,
+        "errors": "replace",
+        "timeout": COMPILER_SECONDS,
+    }
+
+
+def _library(dtype: torch.dtype, source: Path) -> ctypes.CDLL:
+    found = _built(dtype, source, _named())
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
 
 
 @functools.cache
-def _library(dtype: torch.dtype, source: Path) -> ctypes.CDLL:
-    compiler = _compiler()
-    if compiler is None:
-        raise RuntimeError(
-            "compiled steps on a CPU need a C compiler: install gcc or clang, or name yours in the environment "
-            "variable CC"
-        )
-    # A library stays loaded when its file is gone. It is not kept, for it may not run on another processor.
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "steps.so"
-        real = f"-DREAL={NUMBERS[dtype][0]}"
-        done = subprocess.run(
-            [*compiler, *FLAGS, real, "-o", str(target), str(source)], capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"{shlex.join(compiler)} could not compile {source.name}:\n{done.stderr}")
-        return ctypes.CDLL(str(target))
+def _built(dtype: torch.dtype, source: Path, named: str) -> ctypes.CDLL | str:
+    """The library, or why there is none; a compiler that failed is not asked again."""
+    real, number = NUMBERS[dtype]
+    try:
+        # A library stays loaded when its file is gone, and on Windows its file stays for as long as it is loaded. It is
+        # not kept, for it may not run on another processor.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            target = Path(folder) / "steps.so"
+            given = f"-DREAL={real}", f"-DBLOCK_BYTES={BLOCK_BYTES}"
+            command = [*_compiler(named), *FLAGS, *given, "-o", str(target), str(source)]
+            done = subprocess.run(command, **_quietly())
+            if done.returncode != 0:
+                return _advice(f"could not compile {source.name}:\n{shlex.join(command)}\n{done.stderr}")
+            library = ctypes.CDLL(str(target))
+        sizes, pointers = [ctypes.c_size_t], [ctypes.c_void_p]
+        library.steps.argtypes = 6 * sizes + 3 * pointers + [number] + 6 * pointers
+        library.steps.restype = None
+    except (OSError, ValueError, AttributeError, subprocess.SubprocessError) as error:
+        return _advice(str(error))
+    return library
+
+
+def _advice(reason: str) -> str:
+    return (
+        "steps in C need a working C compiler and a folder for temporary files in which programs may run; install gcc "
+        f"or clang, name yours in the environment variable CC, or leave out compiled=True: {reason}"
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def train_seed(
         observers=standard_observers(*data),
         dtype=getattr(torch, dtype or cfg["dtype"]),
         device=device,
-        compiled=find_spec("triton") is not None if device.startswith("cuda") else native_steps.available(),
+        compiled=compiled(device, dtype or cfg["dtype"]),
         resume=resume,
     )
     early = sorted({100, int(run.steps[-2])} & set(run.steps.tolist()[1:-1]))
@@ -59,6 +60,23 @@ def train_seed(
         _cell(cell, run.steps, {name: curves[place] for name, curves in run.measured.items()}, early)
         for place, cell in enumerate(cells)
     ]
+
+
+def compiled(device: str, dtype: str) -> bool:
+    """Whether students of this dtype are trained by a compiled program, in C on a CPU, by Triton on a card."""
+    kind = torch.device(device).type
+    if kind == "cuda":
+        return find_spec("triton") is not None
+    return kind == "cpu" and native_steps.available(getattr(torch, dtype))
+
+
+def steps_by(cfg: Mapping, device: str) -> dict[str, str]:
+    """What takes the steps here, {"steps": …}: C or Triton, and its version, or torch."""
+    if not compiled(device, cfg["dtype"]):
+        return {"steps": "torch"}
+    if torch.device(device).type == "cuda":
+        return {"steps": f"Triton {import_module('triton').__version__}"}
+    return {"steps": f"C, {native_steps.compiler_version()}"}
 
 
 def _cell(cell: Mapping, steps: np.ndarray, measured: Mapping[str, np.ndarray], early: Sequence[int]) -> Cell:

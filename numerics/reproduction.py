@@ -44,7 +44,11 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
         raise StudyError(f"at least one batch has to run again, not {count}")
     study, stored = load_study(key), load_evidence(key, folder)
     hashes, cfg = source_hashes(study.module), study.configuration(stored["scale"])
-    now = {"versions": versions(), "device": device_name(device), "configuration": dict(cfg)}
+    now = {
+        "versions": versions(study, cfg, device),
+        "device": device_name(device),
+        "configuration": dict(cfg),
+    }
     for name, value in now.items():
         if stored[name] != value:
             raise StudyError(

@@ -7,6 +7,7 @@ holds figure.png, figure.pdf, data.nc and claims.json.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def run_study(
         "configuration": configuration,
         "device": device_name(device),
         "source": combined(hashes),
-        "versions": versions(),
+        "versions": versions(study, configuration, device),
     }
     check_writable(folder)
     store = made(evidence_folder(study.module)) if evidence else None
@@ -92,15 +93,15 @@ def run_study(
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)
 
 
-def versions() -> dict[str, str]:
-    """The versions of the packages that the numbers depend on."""
+def versions(study: Study, cfg: Mapping[str, object], device: str) -> dict[str, str]:
+    """The versions of the packages, and of the study's other tools, that the numbers depend on."""
     found = {}
     for name in ("numpy", "scipy", "torch"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "absent"
-    return found
+    return found | dict(study.plan.tools(cfg, device)) if study.plan.tools else found
 
 
 def device_name(device: str) -> str:

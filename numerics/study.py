@@ -47,6 +47,8 @@ class Plan:
     dims     names the axes of the curves, {"S": ("time",)}, for the stored data set.
     batch    how many cells ``run`` takes at most at once; None for no limit.
     shared   the coordinates in which the cells of a batch agree: ("seed",), say, where a seed decides the data.
+    tools    ``tools(cfg, device)`` names, with its version, what the numbers depend on here beside the packages: the
+             compiler of a program that ``run`` uses, say.
     """
 
     scales: Mapping[str, Mapping[str, object]]
@@ -57,6 +59,7 @@ class Plan:
     dims: Mapping[str, tuple[str, ...]]
     batch: int | None = 1
     shared: tuple[str, ...] = ()
+    tools: Callable[[Mapping, str], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,12 @@ def run(batch, cfg, device, resume):
     return [Cell(cell.cell, cell.values, {}) for cell in found]
 
 
+def tools(cfg, device):
+    from numerics.portraits import steps_by
+
+    return steps_by(cfg, device)
+
+
 def claims(measured):
     """What the paper says of this portrait, whether the students follow the flow, and the anchors."""
     grid = measured.where(part="grid")
@@ -306,4 +312,5 @@ def phase_portrait():
         dims=DIMS,
         batch=None,
         shared=("part", "seed"),
+        tools=tools,
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from numerics.claims import at_least, at_most
-from numerics.studies.phase_portrait import DIMS, MEASURES, grid_points
+from numerics.studies.phase_portrait import DIMS, MEASURES, grid_points, tools
 from numerics.studies.phase_portrait import PAPER as PORTRAIT
 from numerics.study import Plan, study
 
@@ -165,4 +165,5 @@ def phase_portrait_late():
         dims=DIMS,
         batch=None,
         shared=("seed",),
+        tools=tools,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from numerics import native_steps
+from numerics import ensembles, native_steps
 from numerics.ensembles import networks, train
 from numerics.observers import parameter_distance
-from numerics.portraits import train_seed
+from numerics.portraits import steps_by, train_seed
 from numerics.teacher_student import draw_task, students
 
 needs_a_compiler = pytest.mark.skipif(not native_steps.available(), reason="needs a C compiler")
@@ -131,18 +133,84 @@ def test_networks_of_other_kinds_are_refused():
         train(start, X, y, step=step, checkpoints=[1], observers={}, dtype=torch.bfloat16, compiled=True)
 
 
-@pytest.fixture
-def library():
-    native_steps._library.cache_clear()
-    yield
-    native_steps._library.cache_clear()
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda part, speed, data: (part.to(device="meta"), speed, data), "W is torch.float64 on meta"),
+        (lambda part, speed, data: (replace(part, a=part.a.float()), speed, data), "a is torch.float32"),
+        (lambda part, speed, data: (part.to(dtype=torch.float32), speed, data), "columns is torch.float64"),
+        (lambda part, speed, data: (replace(part, W=part.W.mT.contiguous().mT), speed, data), "with strides"),
+        (
+            lambda part, speed, data: (replace(part, W=part.W[..., 1:].contiguous()), speed, data),
+            r"W \(B, h, 5\)",
+        ),
+        (
+            lambda part, speed, data: (replace(part, a=part.a[:, 1:].contiguous()), speed, data),
+            r"a is \(3, 5\)",
+        ),
+        (lambda part, speed, data: (part, speed[:2], data), r"speed is \(2,\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_c_reads_it(change, message):
+    start, X, y, step = setting(*SIZES[1])
+    data = native_steps.Blocks.of(X, y)
+    with pytest.raises(ValueError, match=message):
+        native_steps.Native(*change(start, torch.as_tensor(step), data))
 
 
-def test_without_a_compiler_the_error_says_what_to_do(library, monkeypatch):
+def test_only_a_cpu_takes_steps_in_c(monkeypatch):
+    start, X, y, step = setting(*SIZES[1])
+    asked = []
+    monkeypatch.setattr(ensembles, "_stepper", lambda part, speed, data, compiled: asked.append(compiled))
+    ensembles._Run(start, X, y, torch.as_tensor(step), {}, torch.float64, "meta", 1, 1, True)
+    assert asked == [True] * 3
+
+
+@needs_a_compiler
+@pytest.mark.parametrize("networks_at_once", [1, 40])
+def test_a_call_takes_about_a_tenth_of_a_second(networks_at_once):
+    """An ensemble of any size hears soon that it is to stop: large parts take few steps a call, small ones many."""
+    start, X, y, _ = setting(100, 50, 640, 0.0)
+    place = [0] * networks_at_once
+    rates = start.eta_a[place], start.eta_w[place]
+    part = replace(start, a=start.a[place], W=start.W[place], eta_a=rates[0], eta_w=rates[1])
+    stepper = native_steps.Native(part, torch.ones(networks_at_once), native_steps.Blocks.of(X, y))
+    work = 4 * networks_at_once * 50 * 100 * 640 * stepper.longest
+    assert stepper.longest == native_steps.LONGEST if networks_at_once == 1 else 1e10 < work < 2e10
+
+
+def test_without_a_compiler_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O3")
     assert not native_steps.available()
-    with pytest.raises(RuntimeError, match="install gcc or clang, or name yours in the environment"):
+    with pytest.raises(
+        RuntimeError, match=r"install gcc or clang, name yours in the environment variable CC.*no-such"
+    ):
         native(*setting(*SIZES[1]))
+    with pytest.raises(RuntimeError, match="there is no no-such-compiler"):
+        native_steps.compiler_version()
+
+
+@pytest.mark.parametrize(
+    ("compiler", "reason"),
+    [
+        ("sh -c 'echo gone wrong >&2; exit 3'", "(?s)could not compile native_steps.c.*gone wrong"),
+        ("sh -c true", "steps.so"),
+        ("""sh -c 'echo not a library > "$(echo "$@" | sed "s/.*-o \\([^ ]*\\).*/\\1/")"' sh""", "steps.so"),
+        ("sh -c 'sleep 20'", "timed out"),
+        ("cc 'unbalanced", "No closing quotation"),
+    ],
+)
+def test_a_compiler_that_does_not_work_counts_as_none(monkeypatch, compiler, reason):
+    monkeypatch.setenv("CC", compiler)
+    monkeypatch.setattr(native_steps, "COMPILER_SECONDS", 0.5)
+    assert not native_steps.available()
+    with pytest.raises(RuntimeError, match=reason):
+        native(*setting(*SIZES[1]))
+
+
+def test_only_numbers_that_c_has_are_trained_in_c():
+    assert not native_steps.available(torch.bfloat16)
+    assert not native_steps.available(torch.float16)
 
 
 @needs_a_compiler
@@ -165,8 +233,37 @@ def test_a_phase_portrait_is_the_same_without_a_compiler(monkeypatch):
     compiled = train_seed(cells, configuration, "cpu", None, dtype="float64")
     assert sum(taken) >= 200
     taken.clear()
-    monkeypatch.setattr(native_steps, "available", lambda: False)
+    configuration["dtype"] = "float64"
+    assert steps_by(configuration, "cpu") == {"steps": f"C, {native_steps.compiler_version()}"}
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert steps_by(configuration, "cpu") == {"steps": "torch"}
     plain = train_seed(cells, configuration, "cpu", None, dtype="float64")
     assert not taken
     for one, other in zip(compiled, plain, strict=True):
         assert one.values == pytest.approx(other.values, rel=1e-8)
+
+
+def test_a_phase_portrait_in_few_digits_is_trained_by_torch():
+    cells = [{"seed": 3, "tau": 0.3, "delta": 1.0}]
+    configuration = {
+        "d": 5,
+        "h": 6,
+        "k": 2,
+        "n": 12,
+        "test_size": 20,
+        "rate": 5e-3,
+        "steps": 20,
+        "dtype": "float16",
+    }
+    assert steps_by(configuration, "cpu") == {"steps": "torch"}
+    (cell,) = train_seed(cells, configuration, "cpu", None)
+    assert 0 < cell.values["train_loss"] < 1
+
+
+@needs_a_compiler
+def test_a_state_from_c_is_not_continued_by_torch(tmp_path):
+    start, X, y, step = setting(*SIZES[1])
+    options = {"step": step, "checkpoints": [1, 2], "observers": {}, "resume": tmp_path}
+    train(start, X, y, **options)
+    with pytest.raises(ValueError, match="state of another run"):
+        train(start, X, y, **options, compiled=True)

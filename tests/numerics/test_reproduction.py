@@ -97,7 +97,7 @@ def test_code_that_changes_one_digit_or_name_is_refused_and_nothing_is_written(t
 
 
 def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
-    monkeypatch.setattr("numerics.reproduction.versions", lambda: {"numpy": "0"})
+    monkeypatch.setattr("numerics.reproduction.versions", lambda *_: {"numpy": "0"})
     with pytest.raises(StudyError, match="digits cannot be compared"):
         reproduce("toy.squares")
 

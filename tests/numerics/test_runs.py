@@ -192,9 +192,19 @@ def test_results_of_other_code_or_other_versions_are_not_mixed(tmp_path, monkeyp
     if name == "source":
         monkeypatch.setattr(runs, "source_hashes", lambda module: {"numerics.flows": "changed"})
     else:
-        monkeypatch.setattr(runs, "versions", lambda: {"numpy": "0.1"})
+        monkeypatch.setattr(runs, "versions", lambda *_: {"numpy": "0.1"})
     with pytest.raises(StudyError, match=rf"holds results of another run: {name}"):
         quiet(toy([]), "smoke", out=tmp_path)
+
+
+def test_results_of_another_tool_are_not_mixed(tmp_path):
+    first = toy([])
+    by = [replace(first, plan=replace(first.plan, tools=lambda cfg, device, n=n: {"steps": n})) for n in "ab"]
+    quiet(by[0], "smoke", out=tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert record["versions"]["steps"] == "a" and "torch" in record["versions"]
+    with pytest.raises(StudyError, match=r"versions\.steps was a, is b"):
+        quiet(by[1], "smoke", out=tmp_path)
 
 
 def test_cells_without_a_record_of_their_run_are_refused(tmp_path):

@@ -91,6 +91,82 @@ def test_a_large_kernel_is_the_same_made_in_blocks(generator, convert):
     np.testing.assert_allclose(two_layer_ntk(a, W, X, 0.2, 2.0, 0.3), whole, rtol=1e-12, atol=1e-12)
 
 
+LARGE = [1100, 3, 4]
+
+
+def _large(generator):
+    n, d, h = LARGE
+    return [torch.as_tensor(generator.standard_normal(shape)) for shape in ((h,), (h, d), (n, d))]
+
+
+def _stacked(a, W, X, gamma=0.2, eta_a=2.0, eta_w=0.3):
+    """The kernel as that of a stack of one, which is never made in blocks."""
+    return two_layer_ntk(a[None], W[None], X, gamma, eta_a, eta_w)[0]
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # Torch's own, at the first jvp.
+@pytest.mark.parametrize("place", range(3))
+def test_a_large_kernel_is_differentiated_forwards_and_backwards_in_every_array(generator, place):
+    arrays = _large(generator)
+    direction = torch.ones_like(arrays[place])
+
+    def varied(kernel):
+        return lambda value: kernel(*arrays[:place], value, *arrays[place + 1 :])
+
+    def blocked(a, W, X):
+        return two_layer_ntk(a, W, X, 0.2, 2.0, 0.3)
+
+    for found, expected in zip(
+        torch.func.jvp(varied(blocked), (arrays[place],), (direction,)),
+        torch.func.jvp(varied(_stacked), (arrays[place],), (direction,)),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    slopes = [torch.func.grad(lambda v, k=k: varied(k)(v).sum())(arrays[place]) for k in (blocked, _stacked)]
+    torch.testing.assert_close(*slopes, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gamma", "eta_a", "eta_w"])
+def test_a_large_kernel_is_differentiated_in_rates_and_slope(generator, name):
+    arrays = _large(generator)
+    slopes = []
+    for kernel in (two_layer_ntk, _stacked):
+        value = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+        kernel(*arrays, **({"gamma": 0.2, "eta_a": 2.0, "eta_w": 0.3} | {name: value})).sum().backward()
+        slopes.append(value.grad)
+    torch.testing.assert_close(*slopes, rtol=1e-11, atol=1e-9)
+
+
+def test_large_kernels_are_mapped_over_networks_and_rates(generator):
+    a, W, X = _large(generator)
+    expected = _stacked(a, W, X)
+    networks = torch.func.vmap(lambda a, W: two_layer_ntk(a, W, X, 0.2, 2.0, 0.3))(a[None], W[None])[0]
+    rates = torch.func.vmap(lambda rate: two_layer_ntk(a, W, X, 0.2, rate, 0.3))(
+        torch.tensor([2.0]).double()
+    )[0]
+    torch.testing.assert_close(networks, expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(rates, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.as_tensor])
+def test_one_large_network_with_several_rates_has_several_kernels(generator, convert):
+    """A rate of one entry for each hidden neuron is no rate of a neuron."""
+    arrays = [convert(value.numpy()) for value in _large(generator)]
+    rates = np.linspace(0.5, 2.0, LARGE[2])
+    found = two_layer_ntk(*arrays, 0.2, convert(rates), 0.3)
+    assert found.shape == (LARGE[2], LARGE[0], LARGE[0])
+    for kernel, rate in zip(found, rates, strict=True):
+        np.testing.assert_allclose(kernel, _stacked(*arrays, eta_a=rate), rtol=1e-12, atol=1e-12)
+
+
+def test_the_dtype_of_a_kernel_does_not_depend_on_its_size(generator):
+    a, W, X = (value.numpy() for value in _large(generator))
+    single = [value.astype(np.float32) for value in (a, W, X)]
+    for arrays, rate in ((single, 2.0), (single, np.float64(2.0)), ((*single[:2], X), 2.0)):
+        small = two_layer_ntk(*arrays[:2], arrays[2][:9], 0.2, rate, 0.3)
+        assert two_layer_ntk(*arrays, 0.2, rate, 0.3).dtype == small.dtype
+
+
 def test_the_kernel_of_a_linear_activation_is_that_of_the_linear_network(generator):
     X, a, W = (generator.standard_normal(shape) for shape in ((9, 3), (5, 4), (5, 4, 3)))
     rates = np.linspace(0.5, 2, 5), np.linspace(2, 0.3, 5)
