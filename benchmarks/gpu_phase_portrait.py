@@ -158,7 +158,8 @@ def run(
     """One part of the portrait, or all of it; returns what ``speed.json`` says."""
     import torch
 
-    from numerics.runs import device_name, run_study, versions
+    from numerics.provenance import device_name, versions
+    from numerics.runs import run_study
     from numerics.study import load_study
 
     torch.backends.cuda.matmul.allow_tf32 = False

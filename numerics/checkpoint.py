@@ -6,6 +6,8 @@ import hashlib
 import os
 import threading
 import time
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,17 +31,22 @@ def save_state(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def load_state(folder: Path, identity: str) -> dict[str, np.ndarray] | None:
     """The arrays of the folder's state file, None if there is none yet.
 
-    Raises ValueError if their entry ``identity`` is not the one asked for: that state belongs to another run.
+    Raises ValueError if their entry ``identity`` is not the one asked for, since that state belongs to another run,
+    and for a file that cannot be read.
     """
     path = folder / STATE
     if not path.exists():
         return None
-    with np.load(path) as stored:
-        state = dict(stored)
-    if str(state["identity"]) != identity:
+    try:
+        with np.load(path) as stored:
+            state = dict(stored)
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is broken ({error}); remove it to begin anew") from None
+    if str(state.get("identity")) != identity:
         raise ValueError(
-            f"{path} is the state of another run (other networks, data, rates, steps or dtype, or compiled "
-            "where this one is not); results are not mixed: choose another folder, or remove this one"
+            f"{path} is the state of another run (other networks, data, rates, steps, dtype or "
+            "observers, or another device or way to compile); results are not mixed: choose another folder, or "
+            "remove this one"
         )
     return state
 

@@ -79,7 +79,7 @@ def train(
     threads: int | None = None,
     chunk: int | None = None,
     compiled: bool = False,
-    resume: Path | None = None,
+    resume: Path | str | None = None,
 ) -> Training:
     """Full-batch gradient descent on L = ½ Σᵢ (f(xᵢ) − yᵢ)² for every network of the stack at once.
 
@@ -93,20 +93,25 @@ def train(
     on a CPU, where ``numerics.native_steps`` takes the steps, and Triton on CUDA, where networks that
     ``numerics.fused_steps`` takes (float32, h ≤ 64, d ≤ 128) learn in one kernel and torch.compile fuses the
     activation of others with what surrounds it. Neither changes the numbers of networks that stay finite beyond
-    rounding. Raises ValueError for what does not fit and for a folder with the state of another run, and RuntimeError
-    where a compiler is missing.
+    rounding. Raises ValueError for what does not fit and for a folder with the state of another run, one with other
+    observers among them (they are told apart by name and by what they say of fixed networks), and RuntimeError where a
+    compiler is missing.
     """
-    X, y = torch.as_tensor(X).double(), torch.as_tensor(y).double()
-    _check(start, X, y, checkpoints)
+    X, y = (torch.as_tensor(value).detach().double() for value in (X, y))
+    checkpoints = _check(start, X, y, checkpoints, threads, chunk)
     speed = _per_network("step", step, start.a)
-    tensors = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
-    settings = (start.gamma, np.array(checkpoints), str(dtype), compiled, list(observers))
-    identity = fingerprint(*(tensor.cpu() for tensor in tensors), *settings)
     threads = threads or torch.get_num_threads()
     run = _Run(start, X, y, speed, observers, dtype, device, threads, chunk, compiled)
-    state = load_state(resume, identity) if resume is not None else None
     measured: dict[str, list[np.ndarray]] = {name: [] for name in observers}
-    done = 0
+    done, state, identity = 0, None, ""
+    if resume is not None:
+        resume = Path(resume)
+        tensors = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
+        way = str(dtype), torch.device(device).type, bool(compiled)
+        observed = [part for name in observers for part in (name, run.answer(name))]
+        settings = (start.gamma, np.array(checkpoints), *way, *observed)
+        identity = fingerprint(*(tensor.cpu() for tensor in tensors), *settings)
+        state = load_state(resume, identity)
     if state is not None:
         done = int(state["done"])
         measured = {name: list(state[f"measured {name}"]) for name in observers}
@@ -131,14 +136,24 @@ def train(
     )
 
 
-def _check(start: Networks, X, y, checkpoints: Sequence[int]) -> None:
+def _check(start: Networks, X, y, checkpoints, threads, chunk) -> list[int]:
+    """The checkpoints as integers."""
     if X.ndim != 2 or X.shape[1] != start.W.shape[-1] or y.shape != X.shape[:1]:
         raise ValueError(
             f"X must be (n, {start.W.shape[-1]}) and y (n,): X is {tuple(X.shape)}, y is {tuple(y.shape)}"
         )
+    if 0 in (*start.W.shape, len(X)):
+        raise ValueError(
+            f"at least one network, neuron, input and datum is needed: W is {tuple(start.W.shape)} and X "
+            f"{tuple(X.shape)}"
+        )
+    for name, value in (("threads", threads), ("chunk", chunk)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
     steps = list(checkpoints)
-    if not steps or steps[0] < 0 or steps != sorted(set(steps)):
+    if not steps or any(step != int(step) for step in steps) or steps[0] < 0 or steps != sorted(set(steps)):
         raise ValueError(f"checkpoints must be increasing step numbers from 0 on, got {steps}")
+    return [int(step) for step in steps]
 
 
 def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
@@ -179,6 +194,14 @@ class _Run:
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.now.a.cpu().numpy().copy(), self.now.W.cpu().numpy().copy()
+
+    def answer(self, name: str) -> str:
+        """What an observer says of the first network, learned into one of random weights: how it is known again."""
+        start = self.start.part(0, 1)
+        generator = torch.Generator().manual_seed(0)
+        a, W = (torch.randn(value.shape, generator=generator).to(value) for value in (start.a, start.W))
+        found = self.observers[name](start, replace(start, a=a, W=W))
+        return f"{float(found):.6g}"
 
     def observe(self, low: int, high: int) -> dict[str, np.ndarray]:
         """Every observer on the networks from ``low`` to ``high``, a few at a time to bound the memory."""

@@ -14,7 +14,7 @@ PACKAGES = ("numerics", "derivations", "symdyn")
 # What stores, draws or lists results without touching the numbers: a change there leaves them valid.
 BOOKKEEPING = {
     f"numerics.{name}"
-    for name in ("study", "runs", "store", "sweep", "checkpoint", "claims", "evidence", "plots")
+    for name in ("study", "runs", "provenance", "store", "sweep", "checkpoint", "claims", "evidence", "plots")
 }
 
 

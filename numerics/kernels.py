@@ -50,12 +50,12 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
 
     It is made whole where there are many rates or where products may not be written in place.
     """
-    first = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
-    if first.shape != (1, 1) or not _in_place(first, features, gates, X, eta_a, eta_w):
+    if not _in_place(features, gates, X, eta_a, eta_w):
         return _whole(features, gates, X, eta_a, eta_w)
+    like = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
     xp, n = _namespace(X), len(X)
-    kernel = xp.empty((n, n), dtype=first.dtype, device=X.device)
-    buffer = xp.empty(BLOCK * n, dtype=first.dtype, device=X.device)
+    kernel = xp.empty((n, n), dtype=like.dtype, device=X.device)
+    buffer = xp.empty(BLOCK * n, dtype=like.dtype, device=X.device)
     for low in range(0, n, BLOCK):
         high = min(low + BLOCK, n)
         rows = kernel[low:high, low:]
@@ -67,12 +67,18 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
     return kernel
 
 
-def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
-    """Whether torch lets the products of one datum be written into an array like ``first``, their kernel.
+def _in_place(features, gates, X, eta_a, eta_w) -> bool:
+    """Whether the products of one datum may be written into an array like their kernel.
 
-    It does not where it differentiates, backwards or forwards, or maps over a batch, nor between dtypes.
+    They may not where torch differentiates, backwards or forwards, maps over a batch or compiles, nor between
+    libraries or dtypes.
     """
     xp = _namespace(X)
+    if xp is not np and xp.compiler.is_compiling():
+        return False
+    first = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
+    if first.shape != (1, 1) or _namespace(first) is not xp:
+        return False
     one = xp.empty((1, 1), dtype=first.dtype, device=X.device)
     try:
         xp.matmul(X[:1], X[:1].T, out=one)

@@ -23,7 +23,7 @@ import torch
 from numerics.observers import Networks
 
 SOURCE = Path(__file__).with_suffix(".c")
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC")
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp-simd", "-fno-fast-math", "-shared", "-fPIC")
 BLOCK_BYTES, VECTOR_BYTES = 256, 64
 NUMBERS = {torch.float32: ("float", ctypes.c_float), torch.float64: ("double", ctypes.c_double)}
 COMPILER_SECONDS = 60
@@ -31,17 +31,13 @@ LONGEST, OPERATIONS = 50, 2**34
 
 
 def available(dtype: torch.dtype = torch.float32) -> bool:
-    """Whether steps in C can be taken here in numbers of this dtype: a C compiler is there, and what it makes runs."""
+    """Whether steps in C can be taken here in numbers of this dtype: a C compiler is there, and what it makes loads."""
     return dtype in NUMBERS and not isinstance(_built(dtype, SOURCE, _named()), str)
 
 
-def compiler_version() -> str:
-    """What the C compiler says that it is, in one line. Raises RuntimeError where there is none."""
-    try:
-        done = subprocess.run([*_compiler(_named()), "--version"], **_quietly())
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise RuntimeError(_advice(str(error))) from None
-    return next(iter(done.stdout.splitlines()), "unknown")
+def compiler_version(dtype: torch.dtype = torch.float32) -> str:
+    """The C compiler's version, and its flags if CC names any. Raises RuntimeError where there is none that works."""
+    return _made(dtype, SOURCE).compiler
 
 
 @dataclass(frozen=True)
@@ -84,21 +80,23 @@ class Native:
         # The tensors whose addresses C is given; they live as long as these steps.
         self.tensors = [data.columns, data.rows, data.targets, *speeds, a, W, *buffers]
         self.sizes = B, h, d, width, blocks
-        self.gamma = part.gamma
-        self.function = _library(W.dtype, source).steps
+        self.gamma = float(part.gamma)
+        self.function = _made(W.dtype, source).library.steps
         # Between two calls a run hears that it is to stop, and tells how far it is.
         self.longest = max(1, min(LONGEST, OPERATIONS // max(1, 4 * B * h * width * blocks * length)))
 
     def steps(self, count: int) -> None:
-        """Advance by ``count`` steps."""
+        """Advance by ``count`` steps. Raises ValueError for fewer than none."""
+        if count < 0:
+            raise ValueError(f"the number of steps must not be negative, it is {count}")
         columns, rows, targets, *others = [tensor.data_ptr() for tensor in self.tensors]
         self.function(count, *self.sizes, columns, rows, targets, self.gamma, *others)
 
 
 def _check(part: Networks, speed, data: Blocks) -> None:
     a, W = part.a, part.W
-    held = {"W": W, "a": a, "columns": data.columns, "rows": data.rows, "targets": data.targets}
-    for name, tensor in held.items():
+    stored = {"W": W, "a": a, "columns": data.columns, "rows": data.rows, "targets": data.targets}
+    for name, tensor in stored.items():
         if tensor.dtype not in NUMBERS or tensor.device.type != "cpu" or not tensor.is_contiguous():
             raise ValueError(
                 f"steps in C are of contiguous float32 or float64 on a CPU: {name} is {tensor.dtype} on "
@@ -106,12 +104,20 @@ def _check(part: Networks, speed, data: Blocks) -> None:
             )
         if tensor.dtype != W.dtype:
             raise ValueError(f"steps in C are in one dtype: W is {W.dtype}, {name} is {tensor.dtype}")
-    d = data.columns.shape[1]
-    if (a.shape, speed.shape, W.shape) != (W.shape[:2], W.shape[:1], (*a.shape, d)):
-        raise ValueError(
-            f"a must be (B, h), W (B, h, {d}), as the data are, and speed (B,): a is {tuple(a.shape)}, "
-            f"W is {tuple(W.shape)}, speed is {tuple(speed.shape)}"
-        )
+    (B, h, d), blocks, size = W.shape, len(data.columns), W.element_size()
+    length, width = BLOCK_BYTES // size, _up(d, VECTOR_BYTES // size)
+    shapes = {
+        "a": (a, (B, h)),
+        "speed": (speed, (B,)),
+        "eta_a": (part.eta_a, (B,)),
+        "eta_w": (part.eta_w, (B,)),
+        "columns": (data.columns, (blocks, d, length)),
+        "rows": (data.rows, (blocks, length, width)),
+        "targets": (data.targets, (blocks, length)),
+    }
+    for name, (tensor, shape) in shapes.items():
+        if tensor.shape != shape:
+            raise ValueError(f"{name} must be {shape} for W {tuple(W.shape)}, it is {tuple(tensor.shape)}")
 
 
 def _up(count: int, multiple: int) -> int:
@@ -130,17 +136,15 @@ def _compiler(named: str) -> list[str]:
     raise ValueError(f"there is no {named}" if named.strip() else "there is no cc, gcc or clang")
 
 
-def _quietly() -> dict[str, object]:
-    return {
-        "stdin": subprocess.DEVNULL,
-        "capture_output": True,
-        "text": True,
-        "errors": "replace",
-        "timeout": COMPILER_SECONDS,
-    }
+@dataclass(frozen=True)
+class _Made:
+    """A library that is loaded, and what made it."""
+
+    library: ctypes.CDLL
+    compiler: str
 
 
-def _library(dtype: torch.dtype, source: Path) -> ctypes.CDLL:
+def _made(dtype: torch.dtype, source: Path) -> _Made:
     found = _built(dtype, source, _named())
     if isinstance(found, str):
         raise RuntimeError(found)
@@ -148,26 +152,44 @@ def _library(dtype: torch.dtype, source: Path) -> ctypes.CDLL:
 
 
 @functools.cache
-def _built(dtype: torch.dtype, source: Path, named: str) -> ctypes.CDLL | str:
+def _built(dtype: torch.dtype, source: Path, named: str) -> _Made | str:
     """The library, or why there is none; a compiler that failed is not asked again."""
     real, number = NUMBERS[dtype]
     try:
+        compiler = _compiler(named)
         # A library stays loaded when its file is gone, and on Windows its file stays for as long as it is loaded. It is
         # not kept, for it may not run on another processor.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             target = Path(folder) / "steps.so"
             given = f"-DREAL={real}", f"-DBLOCK_BYTES={BLOCK_BYTES}"
-            command = [*_compiler(named), *FLAGS, *given, "-o", str(target), str(source)]
-            done = subprocess.run(command, **_quietly())
+            command = [*compiler, *FLAGS, *given, "-o", str(target), str(source)]
+            done = _run(command)
             if done.returncode != 0:
                 return _advice(f"could not compile {source.name}:\n{shlex.join(command)}\n{done.stderr}")
             library = ctypes.CDLL(str(target))
         sizes, pointers = [ctypes.c_size_t], [ctypes.c_void_p]
         library.steps.argtypes = 6 * sizes + 3 * pointers + [number] + 6 * pointers
         library.steps.restype = None
+        return _Made(library, _version(compiler))
     except (OSError, ValueError, AttributeError, subprocess.SubprocessError) as error:
         return _advice(str(error))
-    return library
+
+
+def _version(compiler: list[str]) -> str:
+    """What a compiler says that it is, without the name by which it was called, and its flags."""
+    said = _run([*compiler, "--version"]).stdout.partition("\n")[0]
+    return " ".join([said.partition(" ")[2] or said or "of unknown version", *compiler[1:]])
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=COMPILER_SECONDS,
+    )
 
 
 def _advice(reason: str) -> str:

@@ -52,7 +52,7 @@ def train_seed(
         observers=standard_observers(*data),
         dtype=getattr(torch, dtype or cfg["dtype"]),
         device=device,
-        compiled=compiled(device, dtype or cfg["dtype"]),
+        compiled=compiled(device, cfg["dtype"]),
         resume=resume,
     )
     early = sorted({100, int(run.steps[-2])} & set(run.steps.tolist()[1:-1]))
@@ -63,7 +63,7 @@ def train_seed(
 
 
 def compiled(device: str, dtype: str) -> bool:
-    """Whether students of this dtype are trained by a compiled program, in C on a CPU, by Triton on a card."""
+    """Whether a run in this dtype takes all of its steps by a compiled program, in C on a CPU, by Triton on a card."""
     kind = torch.device(device).type
     if kind == "cuda":
         return find_spec("triton") is not None

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from numerics.evidence import EvidenceError, evidence_folder, load_evidence, rewrite_evidence
 from numerics.fingerprint import combined, source_hashes
-from numerics.runs import device_name, versions
+from numerics.provenance import check_packages, device_name, versions
 from numerics.store import label
 from numerics.study import Cell, StudyError, load_study
 from numerics.sweep import batches, measure
@@ -38,10 +38,12 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
 
     The batches are spread evenly over the grid, the first and the last among them. Raises StudyError for a count
     below one, for other versions of what the numbers depend on, another device or another configuration than those
-    of the evidence, and for a number that differs, which it names; EvidenceError without evidence.
+    of the evidence, for a number that differs, which it names, and without the packages; EvidenceError without
+    evidence.
     """
     if count < 1:
         raise StudyError(f"at least one batch has to run again, not {count}")
+    check_packages()
     study, stored = load_study(key), load_evidence(key, folder)
     hashes, cfg = source_hashes(study.module), study.configuration(stored["scale"])
     now = {

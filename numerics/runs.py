@@ -7,23 +7,19 @@ holds figure.png, figure.pdf, data.nc and claims.json.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 
 from numerics.claims import Claim
 from numerics.evidence import evidence_folder, made, write_evidence
 from numerics.fingerprint import combined, source_hashes
+from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import check_writable, claim_folder, save_results, sole_user
-from numerics.study import Cell, Study, StudyError, load_study, recomputed_claims
+from numerics.study import Cell, Study, load_study, recomputed_claims
 from numerics.sweep import complete
 from numerics.sweep import workers as chosen
-
-NEEDED = ("torch", "scipy", "matplotlib", "xarray", "h5netcdf", "h5py")
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,8 @@ def run_study(
     """
     study = load_study(study) if isinstance(study, str) else study
     configuration = study.configuration(scale)
-    _check_packages()
-    _check_device(device)
+    check_packages()
+    check_device(device)
     folder = Path(out) if out is not None else Path("studies") / study.key / scale
     hashes = source_hashes(study.module)
     identity = {
@@ -75,7 +71,15 @@ def run_study(
     with sole_user(folder):
         claim_folder(folder, identity)
         with nullcontext(executor) if executor else chosen(workers, scheduler, device) as where:
-            cells = complete(study, configuration, device, folder, progress=progress, executor=where)
+            cells = complete(
+                study,
+                configuration,
+                device,
+                folder,
+                progress=progress,
+                executor=where,
+                recorded=identity["versions"],
+            )
         rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
         claims = recomputed_claims(study, rows)
         save_results(study, identity, cells, claims, folder)
@@ -91,44 +95,3 @@ def run_study(
                 hashes=hashes,
             )
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)
-
-
-def versions(study: Study, cfg: Mapping[str, object], device: str) -> dict[str, str]:
-    """The versions of the packages, and of the study's other tools, that the numbers depend on."""
-    found = {}
-    for name in ("numpy", "scipy", "torch"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found | dict(study.plan.tools(cfg, device)) if study.plan.tools else found
-
-
-def device_name(device: str) -> str:
-    """The device in words: "cpu", or the name of the card."""
-    if device.startswith("cuda"):
-        import torch
-
-        return torch.cuda.get_device_name(torch.device(device))
-    return device
-
-
-def _check_packages() -> None:
-    absent = [name for name in NEEDED if find_spec(name) is None]
-    if absent:
-        raise StudyError(
-            f"running a study needs {', '.join(absent)}: install the extra `numerics` "
-            f"(pip install 'symdyn-learning[numerics]')"
-        )
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise StudyError(
-            f"the device {device!r} cannot be used here ({reason}); choose --device cpu"
-        ) from None

@@ -70,6 +70,8 @@ def claim_folder(folder: Path, identity: Mapping) -> None:
         held = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise StudyError(f"{path} is broken ({error}); choose another --out, or remove the folder") from None
+    if not isinstance(held, dict):
+        raise StudyError(f"{path} is broken (no record); choose another --out, or remove the folder")
     wanted = json.loads(json.dumps(identity))
     differing = [name for name in wanted if held.get(name) != wanted[name]]
     if differing:

@@ -25,11 +25,13 @@ from concurrent.futures import (
 )
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
 from numerics.checkpoint import fraction_done, heed
+from numerics.provenance import versions
 from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
 from numerics.study import Cell, Plan, Study, StudyError
 
@@ -53,8 +55,12 @@ def complete(
     *,
     progress: bool = True,
     executor: Executor | None = None,
+    recorded: Mapping[str, str] | None = None,
 ) -> list[Cell]:
-    """Run the cells that are not there yet, and return all of them in the order of the grid."""
+    """Run the cells that are not there yet, and return all of them in the order of the grid.
+
+    Raises StudyError where a batch is to run with other versions than those ``recorded``.
+    """
     folder = folder.resolve()
     recover(folder)
     grid = study.plan.cells(configuration)
@@ -64,7 +70,8 @@ def complete(
         for group in batches(study.plan, grid)
         if (missing := [cell for cell in group if label(cell) not in done])
     ]
-    outcomes = _outcomes(study, waiting, configuration, device, executor)
+    measured = partial(_measure_as_recorded, study, configuration, device, recorded)
+    outcomes = _outcomes(measured, waiting, executor)
     with _bar(study.key, grid, done, waiting, progress), closing(outcomes):
         for batch, cells in outcomes:
             found = finish_batch(folder, batch.resume, cells)
@@ -84,6 +91,18 @@ def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
 def measure(study: Study, cells: list[dict], configuration: Mapping, device: str, resume: Path) -> list[Cell]:
     """One batch, wherever it runs."""
     return study.plan.run(cells, configuration, device, resume)
+
+
+def _measure_as_recorded(
+    study, configuration, device, recorded, cells: list[dict], resume: Path
+) -> list[Cell]:
+    here = versions(study, configuration, device)
+    if recorded is not None and here != recorded:
+        raise StudyError(
+            f"the run recorded {recorded}, but a worker that is to take part has {here}; results are not mixed: give "
+            "all workers the same packages and tools"
+        )
+    return measure(study, cells, configuration, device, resume)
 
 
 class Workers(ProcessPoolExecutor):
@@ -188,17 +207,16 @@ def _name(cells: Sequence[dict]) -> str:
     return hashlib.sha256("\n".join(map(label, cells)).encode()).hexdigest()[:16]
 
 
-def _outcomes(study, waiting, configuration, device, executor) -> Iterator[tuple[Batch, list[Cell]]]:
+def _outcomes(measured, waiting, executor) -> Iterator[tuple[Batch, list[Cell]]]:
     if executor is None:
         for batch in waiting:
-            yield batch, measure(study, batch.cells, configuration, device, batch.resume)
+            yield batch, measured(batch.cells, batch.resume)
         return
     jobs: dict[Future, Batch] = {}
     try:
         with _uninterrupted():
             for batch in waiting:
-                job = executor.submit(measure, study, batch.cells, configuration, device, batch.resume)
-                jobs[job] = batch
+                jobs[executor.submit(measured, batch.cells, batch.resume)] = batch
         for job in as_completed(jobs):
             yield jobs[job], job.result()
     except (KeyboardInterrupt, GeneratorExit):

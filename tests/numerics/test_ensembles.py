@@ -12,7 +12,7 @@ from numerics import steppers
 from numerics.ensembles import log_checkpoints, networks, train
 from numerics.flows import gradient_descent
 from numerics.networks.two_layer import TwoLayer
-from numerics.observers import delta_drift, parameter_distance, standard_observers
+from numerics.observers import delta_drift, mean_square, parameter_distance, standard_observers
 from numerics.order import fit_order, has_order
 from numerics.steppers import UNROLLED, Graphed, Stepper
 from numerics.teacher_student import draw_task, held_out, outputs, students
@@ -99,7 +99,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(task, tmp_path)
 
     def stopping(start, now):
         seen.append(len(now))
-        if len(seen) == 3:
+        if len(seen) == 4:  # Once of a fixed network, by which it is known again.
             raise KeyboardInterrupt
         return parameter_distance(start, now)
 
@@ -115,11 +115,71 @@ def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(task, tmp_path)
     np.testing.assert_array_equal(resumed.measured["moved"], whole.measured["moved"])
 
 
-@pytest.mark.parametrize("change", [{"step": 0.5 * STEP}, {"dtype": torch.float32}, {"last": 50}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": 0.5 * STEP},
+        {"dtype": torch.float32},
+        {"last": 50},
+        {"observers": {"moved": delta_drift}},
+        {"observers": {"distance": parameter_distance}},
+    ],
+)
 def test_the_state_of_another_run_is_refused(task, tmp_path, change):
     learn(task, resume=tmp_path)
     with pytest.raises(ValueError, match="state of another run"):
         learn(task, **({"resume": tmp_path} | change))
+
+
+def test_the_same_measure_of_other_data_is_another_observer(task, tmp_path):
+    def loss(X, y):
+        return {"observers": {"loss": mean_square(X, y)}, "resume": tmp_path}
+
+    first = learn(task, **loss(task.X, task.y))
+    again = learn(task, **loss(task.X.clone(), task.y))
+    np.testing.assert_array_equal(again.measured["loss"], first.measured["loss"])
+    with pytest.raises(ValueError, match="state of another run"):
+        learn(task, **loss(task.X, task.y + 1e-3))
+
+
+def test_a_broken_state_is_named(task, tmp_path):
+    learn(task, resume=str(tmp_path))
+    (tmp_path / "state.npz").write_bytes(b"not an archive")
+    with pytest.raises(ValueError, match=r"state\.npz is broken .* remove it to begin anew"):
+        learn(task, resume=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"chunk": -1}, "chunk must be at least 1, got -1"),
+        ({"threads": 0}, "threads must be at least 1, got 0"),
+        ({"checkpoints": [0.5, 1]}, r"increasing step numbers from 0 on, got \[0\.5, 1\]"),
+        ({"checkpoints": []}, "increasing step numbers"),
+    ],
+)
+def test_counts_that_are_none_are_refused(task, change, message):
+    with pytest.raises(ValueError, match=message):
+        learn(task, **change)
+
+
+@pytest.mark.parametrize("empty", ["networks", "neurons", "data"])
+def test_nothing_to_train_is_refused(task, empty):
+    start = stack(task)
+    if empty != "data":
+        part = slice(0) if empty == "networks" else (slice(None), slice(0))
+        rates = {} if empty == "networks" else RATES
+        start = networks(start.a[part], start.W[part], **rates)
+    count = 0 if empty == "data" else len(task.X)
+    with pytest.raises(ValueError, match="at least one network, neuron, input and datum is needed"):
+        train(start, task.X[:count], task.y[:count], step=0.1, checkpoints=[1], observers={})
+
+
+def test_data_that_require_gradients_and_whole_numbers_of_any_kind_are_taken(task):
+    X = task.X.clone().requires_grad_()
+    found = learn(task, checkpoints=np.array([0.0, 10.0, 40.0]))
+    other = train(stack(task), X, task.y, step=STEP, checkpoints=[0, 10, 40], observers={})
+    assert torch.equal(found.networks.W, other.networks.W)
 
 
 def test_weights_of_any_layout_are_taken(task):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +16,8 @@ from numerics import ensembles, native_steps
 from numerics.ensembles import networks, train
 from numerics.observers import parameter_distance
 from numerics.portraits import steps_by, train_seed
+from numerics.provenance import versions
+from numerics.study import load_study
 from numerics.teacher_student import draw_task, students
 
 needs_a_compiler = pytest.mark.skipif(not native_steps.available(), reason="needs a C compiler")
@@ -28,6 +34,7 @@ SIZES = [
     (33, 14, 129, 0.5),
     (130, 2, 33, 0.0),
 ]
+SMALL = {"d": 5, "h": 6, "k": 2, "n": 12, "test_size": 20, "rate": 5e-3}  # A phase portrait.
 CLOSE = 3.0  # How much further from float64 than torch's own float32.
 WRONG = {
     "a[i] * (z[": "1.001f * a[i] * (z[",
@@ -136,26 +143,43 @@ def test_networks_of_other_kinds_are_refused():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda part, speed, data: (part.to(device="meta"), speed, data), "W is torch.float64 on meta"),
-        (lambda part, speed, data: (replace(part, a=part.a.float()), speed, data), "a is torch.float32"),
-        (lambda part, speed, data: (part.to(dtype=torch.float32), speed, data), "columns is torch.float64"),
-        (lambda part, speed, data: (replace(part, W=part.W.mT.contiguous().mT), speed, data), "with strides"),
+        ({"part": lambda part: part.to(device="meta")}, "W is torch.float64 on meta"),
+        ({"part": lambda part: replace(part, a=part.a.float())}, "a is torch.float32"),
+        ({"part": lambda part: part.to(dtype=torch.float32)}, "columns is torch.float64"),
+        ({"part": lambda part: replace(part, W=part.W.mT.contiguous().mT)}, "with strides"),
         (
-            lambda part, speed, data: (replace(part, W=part.W[..., 1:].contiguous()), speed, data),
-            r"W \(B, h, 5\)",
+            {"part": lambda part: replace(part, W=part.W[..., 1:].contiguous())},
+            r"columns must be \(1, 4, 32\)",
+        ),
+        ({"part": lambda part: replace(part, a=part.a[:, 1:].contiguous())}, r"a must be \(3, 6\)"),
+        ({"part": lambda part: replace(part, eta_a=part.eta_a[:0])}, r"eta_a must be \(3,\)"),
+        ({"part": lambda part: replace(part, eta_w=part.eta_w[:1])}, r"eta_w must be \(3,\)"),
+        ({"speed": lambda speed: speed[:2]}, r"speed must be \(3,\) .* it is \(2,\)"),
+        (
+            {"data": lambda data: replace(data, rows=data.rows[..., :5].contiguous())},
+            r"rows must be \(1, 32, 8\)",
         ),
         (
-            lambda part, speed, data: (replace(part, a=part.a[:, 1:].contiguous()), speed, data),
-            r"a is \(3, 5\)",
+            {"data": lambda data: replace(data, rows=data.rows[:, :16].contiguous())},
+            r"rows must be \(1, 32, 8\)",
         ),
-        (lambda part, speed, data: (part, speed[:2], data), r"speed is \(2,\)"),
+        ({"data": lambda data: replace(data, targets=data.targets[:0])}, r"targets must be \(1, 32\)"),
+        ({"data": lambda data: replace(data, targets=data.targets.float())}, "targets is torch.float32"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_c_reads_it(change, message):
     start, X, y, step = setting(*SIZES[1])
-    data = native_steps.Blocks.of(X, y)
+    given = {"part": start, "speed": torch.as_tensor(step), "data": native_steps.Blocks.of(X, y)}
     with pytest.raises(ValueError, match=message):
-        native_steps.Native(*change(start, torch.as_tensor(step), data))
+        native_steps.Native(
+            **{name: change.get(name, lambda same: same)(value) for name, value in given.items()}
+        )
+
+
+@needs_a_compiler
+def test_a_negative_number_of_steps_is_refused():
+    with pytest.raises(ValueError, match="must not be negative, it is -1"):
+        native(*setting(*SIZES[1]), counts=(-1,))
 
 
 def test_only_a_cpu_takes_steps_in_c(monkeypatch):
@@ -168,7 +192,7 @@ def test_only_a_cpu_takes_steps_in_c(monkeypatch):
 
 @needs_a_compiler
 @pytest.mark.parametrize("networks_at_once", [1, 40])
-def test_a_call_takes_about_a_tenth_of_a_second(networks_at_once):
+def test_a_call_takes_few_steps_of_many_networks(networks_at_once):
     """An ensemble of any size hears soon that it is to stop: large parts take few steps a call, small ones many."""
     start, X, y, _ = setting(100, 50, 640, 0.0)
     place = [0] * networks_at_once
@@ -182,30 +206,58 @@ def test_a_call_takes_about_a_tenth_of_a_second(networks_at_once):
 def test_without_a_compiler_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O3")
     assert not native_steps.available()
-    with pytest.raises(
-        RuntimeError, match=r"install gcc or clang, name yours in the environment variable CC.*no-such"
-    ):
+    advice = r"install gcc or clang, name yours in the environment variable CC.*there is no no-such-compiler"
+    with pytest.raises(RuntimeError, match=advice):
         native(*setting(*SIZES[1]))
-    with pytest.raises(RuntimeError, match="there is no no-such-compiler"):
+    with pytest.raises(RuntimeError, match=advice):
         native_steps.compiler_version()
 
 
+FAILS = "open('asked', 'a').write('once '); sys.exit('gone wrong')"
+WRITES_TEXT = "open(sys.argv[sys.argv.index('-o') + 1], 'w').write('no library')"
+
+
 @pytest.mark.parametrize(
-    ("compiler", "reason"),
+    ("program", "seconds", "reason"),
     [
-        ("sh -c 'echo gone wrong >&2; exit 3'", "(?s)could not compile native_steps.c.*gone wrong"),
-        ("sh -c true", "steps.so"),
-        ("""sh -c 'echo not a library > "$(echo "$@" | sed "s/.*-o \\([^ ]*\\).*/\\1/")"' sh""", "steps.so"),
-        ("sh -c 'sleep 20'", "timed out"),
-        ("cc 'unbalanced", "No closing quotation"),
+        (FAILS, 60, "(?s)could not compile native_steps.c.*gone wrong"),
+        ("pass", 60, "steps.so"),
+        (WRITES_TEXT, 60, "steps.so"),
+        ("time.sleep(20)", 0.2, "timed out"),
     ],
+    ids=["fails", "writes nothing", "writes a text", "hangs"],
 )
-def test_a_compiler_that_does_not_work_counts_as_none(monkeypatch, compiler, reason):
-    monkeypatch.setenv("CC", compiler)
-    monkeypatch.setattr(native_steps, "COMPILER_SECONDS", 0.5)
-    assert not native_steps.available()
+def test_a_compiler_that_does_not_work_counts_as_none(program, seconds, reason, tmp_path, monkeypatch):
+    script = tmp_path / "compiler.py"
+    script.write_text(f"import sys, time\n{program}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CC", shlex.join([sys.executable, str(script)]))
+    monkeypatch.setattr(native_steps, "COMPILER_SECONDS", seconds)
+    assert not native_steps.available(torch.float64)
     with pytest.raises(RuntimeError, match=reason):
         native(*setting(*SIZES[1]))
+    if program == FAILS:
+        assert (tmp_path / "asked").read_text(encoding="utf-8") == "once "
+
+
+def test_a_command_that_cannot_be_read_counts_as_no_compiler(monkeypatch):
+    monkeypatch.setenv("CC", "cc 'unbalanced")
+    assert not native_steps.available()
+
+
+@needs_a_compiler
+def test_a_library_without_steps_counts_as_none(monkeypatch):
+    monkeypatch.setenv("CC", f"{os.environ.get('CC') or shutil.which('cc') or 'gcc'} -Dsteps=other")
+    assert not native_steps.available()
+
+
+@needs_a_compiler
+def test_a_compiler_is_known_by_its_version_and_flags_not_by_its_name(monkeypatch):
+    plain, command = native_steps.compiler_version(), os.environ.get("CC") or "cc"
+    monkeypatch.setenv("CC", shutil.which(command) or command)
+    assert native_steps.compiler_version() == plain != ""
+    monkeypatch.setenv("CC", f"{command} -ffp-contract=off")
+    assert native_steps.compiler_version() == f"{plain} -ffp-contract=off"
 
 
 def test_only_numbers_that_c_has_are_trained_in_c():
@@ -224,37 +276,34 @@ def test_what_a_compiler_says_is_passed_on(tmp_path):
 @needs_a_compiler
 def test_a_phase_portrait_is_the_same_without_a_compiler(monkeypatch):
     cells = [{"seed": 3, "tau": tau, "delta": delta} for tau, delta in ((0.3, 1.0), (1.0, -0.5))]
-    configuration = {"d": 5, "h": 6, "k": 2, "n": 12, "test_size": 20, "rate": 5e-3, "steps": 200}
+    configuration = SMALL | {"steps": 200, "dtype": "float64"}
     taken = []
     original = native_steps.Native.steps
     monkeypatch.setattr(
         native_steps.Native, "steps", lambda self, count: (taken.append(count), original(self, count))
     )
-    compiled = train_seed(cells, configuration, "cpu", None, dtype="float64")
+    compiled = train_seed(cells, configuration, "cpu", None)
     assert sum(taken) >= 200
     taken.clear()
-    configuration["dtype"] = "float64"
     assert steps_by(configuration, "cpu") == {"steps": f"C, {native_steps.compiler_version()}"}
     monkeypatch.setenv("CC", "no-such-compiler")
     assert steps_by(configuration, "cpu") == {"steps": "torch"}
-    plain = train_seed(cells, configuration, "cpu", None, dtype="float64")
+    plain = train_seed(cells, configuration, "cpu", None)
     assert not taken
     for one, other in zip(compiled, plain, strict=True):
         assert one.values == pytest.approx(other.values, rel=1e-8)
 
 
+@pytest.mark.parametrize("key", ["kunin2024.fig1b-phase-portrait", "kunin2024.fig1-supporting"])
+def test_the_phase_portraits_record_what_takes_their_steps(key):
+    study = load_study(key)
+    cfg = study.configuration("smoke")
+    assert versions(study, cfg, "cpu")["steps"] == steps_by(cfg, "cpu")["steps"]
+
+
 def test_a_phase_portrait_in_few_digits_is_trained_by_torch():
     cells = [{"seed": 3, "tau": 0.3, "delta": 1.0}]
-    configuration = {
-        "d": 5,
-        "h": 6,
-        "k": 2,
-        "n": 12,
-        "test_size": 20,
-        "rate": 5e-3,
-        "steps": 20,
-        "dtype": "float16",
-    }
+    configuration = SMALL | {"steps": 20, "dtype": "float16"}
     assert steps_by(configuration, "cpu") == {"steps": "torch"}
     (cell,) = train_seed(cells, configuration, "cpu", None)
     assert 0 < cell.values["train_loss"] < 1

@@ -102,6 +102,12 @@ def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
         reproduce("toy.squares")
 
 
+def test_digits_of_other_tools_are_not_compared(toy):
+    toy(TOY.replace("batch=1)", 'batch=1, tools=lambda cfg, device: {"steps": "a"})'))
+    with pytest.raises(StudyError, match=r"'steps': 'a'.*digits cannot be compared"):
+        reproduce("toy.squares")
+
+
 def test_no_batch_repeats_nothing(toy):
     with pytest.raises(StudyError, match="at least one batch"):
         reproduce("toy.squares", 0)

@@ -7,7 +7,9 @@ import math
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 import xarray
 from PIL import Image
 
-from numerics import runs
+from numerics import provenance, runs
 from numerics.claims import at_most
 from numerics.plots import new_figure
 from numerics.runs import run_study
@@ -207,6 +209,28 @@ def test_results_of_another_tool_are_not_mixed(tmp_path):
         quiet(by[1], "smoke", out=tmp_path)
 
 
+def test_a_worker_with_another_tool_takes_no_part(tmp_path):
+    first, started = toy([]), []
+
+    def tools(cfg, device):
+        return {"steps": "a" if threading.current_thread() is threading.main_thread() else "b"}
+
+    other = replace(first, plan=replace(first.plan, tools=tools, run=lambda *_: started.append(1)))
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(StudyError, match=r"recorded .*'steps': 'a'.* take part has .*'steps': 'b'"),
+    ):
+        quiet(other, "smoke", out=tmp_path, executor=executor)
+    assert not started
+
+
+def test_a_record_that_is_none_is_refused(tmp_path):
+    quiet(toy([]), "smoke", out=tmp_path)
+    (tmp_path / "run.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"run\.json is broken"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
 def test_cells_without_a_record_of_their_run_are_refused(tmp_path):
     quiet(toy([]), "smoke", out=tmp_path)
     (tmp_path / "run.json").unlink()
@@ -235,7 +259,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
 
 
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "NEEDED", ("torch", "no_such_package_at_all"))
+    monkeypatch.setattr(provenance, "NEEDED", ("torch", "no_such_package_at_all"))
     with pytest.raises(StudyError, match=r"needs no_such_package_at_all: .*symdyn-learning\[numerics\]"):
         quiet(toy([]), "smoke", out=tmp_path)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from numerics import kernels
 from numerics.kernels import kernel_distance, ntk, two_layer_linear_ntk, two_layer_ntk
 from numerics.networks.linear import DeepLinear, WideLinear
 from numerics.networks.single_neuron import SingleNeuron
@@ -135,6 +136,42 @@ def test_a_large_kernel_is_differentiated_in_rates_and_slope(generator, name):
         kernel(*arrays, **({"gamma": 0.2, "eta_a": 2.0, "eta_w": 0.3} | {name: value})).sum().backward()
         slopes.append(value.grad)
     torch.testing.assert_close(*slopes, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"fullgraph": True}])
+def test_a_large_kernel_is_compiled_and_differentiated(generator, options):
+    a, W, X = _large(generator)
+    compiled = torch.compile(lambda a: two_layer_ntk(a, W, X, 0.2, 2.0, 0.3), backend="eager", **options)
+    torch.testing.assert_close(compiled(a), _stacked(a, W, X), rtol=1e-12, atol=1e-12)
+    slopes = []
+    for kernel in (compiled, lambda a: _stacked(a, W, X)):
+        value = a.clone().requires_grad_()
+        kernel(value).sum().backward()
+        slopes.append(value.grad)
+    torch.testing.assert_close(*slopes, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.as_tensor])
+def test_a_large_kernel_is_made_in_blocks_where_nothing_speaks_against_it(generator, convert, monkeypatch):
+    """Made whole is then only the kernel of one datum, which tells the dtype."""
+    whole, sizes = kernels._whole, set()
+    monkeypatch.setattr(
+        kernels,
+        "_whole",
+        lambda features, *others: (sizes.add(features.shape[1]), whole(features, *others))[1],
+    )
+    a, W, X = (convert(value.numpy()) for value in _large(generator))
+    two_layer_ntk(a, W, X, 0.2, 2.0, convert(np.array(0.3)))
+    assert sizes == {1}
+    two_layer_ntk(a, W, X[:1024])
+    assert sizes == {1, 1024}
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__")  # NumPy's own, of the product of the two.
+def test_large_arrays_of_numpy_take_a_rate_of_torch(generator):
+    arrays = [value.numpy() for value in _large(generator)]
+    found = two_layer_ntk(*arrays, 0.2, torch.tensor(2.0).double(), 0.3)
+    np.testing.assert_allclose(found, _stacked(*arrays), rtol=1e-12, atol=1e-12)
 
 
 def test_large_kernels_are_mapped_over_networks_and_rates(generator):
