@@ -6,12 +6,18 @@ The difference of the last two terms cancels at small u, where q is x^2 / (2 |de
     q(x) = (x / (2r)) (asinh(u) - u / (1 + sqrt(1 + u^2))),
 
 it loses at most a factor of two at any u. q'' = 1 / sqrt(delta^2 + 4 r^2 x^2) is the inverse of the preconditioner.
+
+u itself leaves the range of floats long before q does. Far out both terms are functions of v = 1/u, with the sign of x,
+
+    asinh(u) = log(u) + log(1 + sqrt(1 + v^2)),    u / (1 + sqrt(1 + u^2)) = 1 / (v + sqrt(1 + v^2)).
 """
 
 from __future__ import annotations
 
 from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected
+from symdyn.compile.arrays import Array, Collected, detach
+
+_FAR = 2.0**20
 
 
 def hyperbolic_entropy(
@@ -41,9 +47,8 @@ def hyperbolic_entropy(
     """
     read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
     with arrays.quiet(read.xp):
-        xp, value = read.xp, read["x"]
-        root, u = _scaled(read)
-        return value / (2 * root) * (xp.arcsinh(u) - u / (1 + arrays.hypot(xp, u, 1 + 0 * u)))
+        root, arcsinh, share = _terms(read)
+        return read["x"] / (2 * root) * (arcsinh - share)
 
 
 def hyperbolic_entropy_gradient(
@@ -65,8 +70,8 @@ def hyperbolic_entropy_gradient(
     """
     read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
     with arrays.quiet(read.xp):
-        root, u = _scaled(read)
-        return read.xp.arcsinh(u) / (2 * root)
+        root, arcsinh, _ = _terms(read)
+        return arcsinh / (2 * root)
 
 
 def hyperbolic_entropy_hessian(
@@ -88,8 +93,9 @@ def hyperbolic_entropy_hessian(
     """
     read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
     with arrays.quiet(read.xp):
-        root = _root(read)
-        return 1 / arrays.hypot(read.xp, _imbalance(read) + 0 * root, 2 * root * read["x"])
+        delta, slope = _imbalance(read), 2 * _root(read) * read["x"]
+        unit = detach(read.xp.maximum(delta, read.xp.abs(slope)))
+        return (1 / unit) / arrays.hypot(read.xp, delta / unit, slope / unit)
 
 
 def _read(check: bool, **arguments: object) -> Collected:
@@ -115,7 +121,23 @@ def _root(read: Collected) -> Array:
     return first * second
 
 
-def _scaled(read: Collected) -> tuple[Array, Array]:
-    """r and u = 2 r x / |delta|."""
-    root = _root(read)
-    return root, 2 * root * (read["x"] / _imbalance(read))
+def _terms(read: Collected) -> tuple[Array, Array, Array]:
+    """r, asinh(u) and u / (1 + sqrt(1 + u^2)).
+
+    Detached units cancel in the values; divided by them before they are multiplied, derivatives stay in range as well.
+    """
+    xp, x, root, delta = read.xp, read["x"], _root(read), _imbalance(read)
+    near = 2 * root * xp.abs(x) <= _FAR * delta
+    half = xp.sqrt(detach(delta))
+    u = 2 * root * ((arrays.where(xp, near, x, 0.0) / half) / (delta / half))
+    size = xp.where(near, delta, xp.abs(x))
+    unit = detach(size)
+    relative = size / unit
+    v = delta / unit / relative / (2 * root)
+    ratio = (root / detach(root)) * relative / (delta / detach(delta))
+    log = 2 * xp.log(xp.sqrt(2 * detach(root)) * (xp.sqrt(unit) / half)) + xp.log(ratio)
+    beyond = arrays.hypot(xp, v, 1 + 0 * v)
+    sign = arrays.where(xp, x < 0, -1.0, xp.ones_like(x))
+    arcsinh = xp.where(near, xp.arcsinh(u), sign * (log + xp.log(1 + beyond)))
+    share = xp.where(near, u / (1 + arrays.hypot(xp, u, 1 + 0 * u)), sign / (v + beyond))
+    return root, arcsinh, share

@@ -76,3 +76,53 @@ def test_bad_input_is_named_or_nan(function):
         function(1.0, 1.0, eta_w=-1.0)
     values = function([1.0, 2.0], [1.0, 0.0], check=False)
     assert np.isfinite(values[0]) and np.isnan(values[1])
+
+
+RANGES = [
+    (torch.float64, (-300, -200, -150, -100, -7, -1, 0, 1, 6, 7, 100, 150, 200, 300), 1e-15),
+    (torch.float32, (-37, -30, -20, -7, -1, 0, 1, 6, 7, 20, 30, 37), 1e-6),
+]
+
+
+@pytest.mark.parametrize(("dtype", "exponents", "tolerance"), RANGES, ids=["float64", "float32"])
+def test_values_and_derivatives_are_exact_at_any_ratio_that_floats_have(dtype, exponents, tolerance):
+    """For all signs and x = 0; what a float cannot hold is infinite or zero."""
+    smallest, largest = torch.finfo(dtype).tiny, torch.finfo(dtype).max
+    points = [(0.0, -1.7 * 10.0**n) for n in exponents]
+    points += [(s * 1.3 * 10.0**m, s * 1.7 * 10.0**n) for m in exponents for n in exponents for s in (1, -1)]
+    x, delta = torch.tensor(points, dtype=dtype).T.clone().requires_grad_().unbind()
+    found = []
+    for function in FUNCTIONS:
+        value = function(x, delta)
+        as_numpy = function(x.detach().numpy(), delta.detach().numpy())
+        torch.testing.assert_close(value.detach().numpy(), as_numpy, rtol=2 * tolerance, atol=0)
+        first = torch.autograd.grad(value.sum(), (x, delta), create_graph=True)
+        found += [value, *first]
+    found.append(torch.autograd.grad(found[1].sum(), x)[0])
+    rows = torch.stack(found, -1).tolist()
+    for point, row in zip(zip(x.tolist(), delta.tolist(), strict=True), rows, strict=True):
+        with mp.workdps(700):
+            q, dual, curvature = exact(*point, 1, 1)
+            a, b = (mp.mpf(v) for v in point)
+            by_delta = (1 - mp.sqrt(1 + (2 * a / b) ** 2)) / 4 * mp.sign(b)
+            of_entropy, of_dual = (q, dual, by_delta), (dual, curvature, -a * curvature / b)
+            of_curvature = (curvature, -4 * a * curvature**3, -b * curvature**3)
+            truth = (*of_entropy, *of_dual, *of_curvature, curvature)
+        for value, true in zip(row, truth, strict=True):
+            # dq/ddelta passes through q itself and sqrt|delta|, which may be smaller than any float
+            floor = smallest * max(1, 1 / abs(b) ** 0.5) if true is by_delta else smallest
+            if abs(true) > largest:
+                assert abs(value) == np.inf, point
+            else:
+                assert abs(value - true) <= tolerance * abs(true) + floor, point
+
+
+def test_a_learning_rate_moves_the_potential_by_half_its_slope_less_itself():
+    """eta dq/deta = x q' / 2 - q, also where x / |delta| is no float."""
+    rates = torch.tensor([1.7, 0.3], dtype=torch.float64, requires_grad=True)
+    for x, delta in ((2.0, 0.7), (2.0, 1e-200), (-1e200, 1e-200)):
+        (slope,) = torch.autograd.grad(hyperbolic_entropy(x, delta, *rates), rates)
+        with mp.workdps(50):
+            q, dual, _ = exact(x, delta, *rates.tolist())
+            expected = float(x * dual / 2 - q)
+        np.testing.assert_allclose(rates.tolist() * slope.numpy(), expected, rtol=1e-14)
