@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected, where
 
@@ -155,7 +153,7 @@ def scale_init(
     """Scale a balanced base of unit neurons to the overall scale τ and the balance δ of every neuron, at rate 1.
 
     w_k is multiplied by τ/α and a_k by τα, where α² = e^{asinh(δ/(2τ²))} solves δ = τ²(α² - α^{-2}). Then
-    a_k² - ‖w_k‖² = δ and |a_k|‖w_k‖ = τ².
+    a_k² - ‖w_k‖² = δ and |a_k|‖w_k‖ = τ². The larger factor is L = √((√(δ² + 4τ⁴) + |δ|)/2), the other τ²/L.
 
     Args:
         W: input weights (..., h, d) of length one.
@@ -191,6 +189,13 @@ def scale_init(
         lengths = arrays.norm(xp, weights)
         arrays.require("W", (abs(lengths - 1) <= tolerance).all(-1), "a matrix with rows of length one")
         arrays.require("a", (abs(abs(readout) - 1) <= tolerance).all(-1), "a vector of signs, 1 or -1")
-    scale = read["tau"]
-    angle = (np.arcsinh if xp is np else xp.asinh)(read["delta"] / (2 * scale * scale)) / 2
-    return (scale * xp.exp(-angle))[..., None, None] * weights, (scale * xp.exp(angle))[..., None] * readout
+    scale, delta = read["tau"], read["delta"]
+    unit = arrays.detach(xp.maximum(scale, xp.sqrt(xp.abs(delta))))
+    balance, size = delta / unit / unit, scale / unit
+    up = balance >= 0
+    # torch takes the derivative of |x| at zero to be zero; from above it is one
+    away = xp.where(up, balance, -balance)
+    larger = unit * xp.sqrt((arrays.hypot(xp, balance, 2 * size * size) + away) / 2)
+    smaller = scale * (scale / larger)
+    by_weights, by_readout = xp.where(up, smaller, larger), xp.where(up, larger, smaller)
+    return by_weights[..., None, None] * weights, by_readout[..., None] * readout

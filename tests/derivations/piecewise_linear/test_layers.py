@@ -1,5 +1,6 @@
 """Flow in spherical coordinates, tangent kernel and scaled starts of two-layer networks, against autograd."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 import torch
@@ -87,6 +88,46 @@ def test_scaled_base_has_the_balance_and_the_scale(tau, delta):
     size = readout**2 + (scaled**2).sum(1)
     np.testing.assert_allclose(readout**2 - (scaled**2).sum(1), delta, atol=1e-14 * size.max())
     np.testing.assert_allclose(abs(readout) * np.linalg.norm(scaled, axis=1), tau**2, rtol=1e-14)
+
+
+EXTREMES = [
+    (np.float64, 1e-170, 0.0),
+    (np.float64, 1e-10, 1e300),
+    (np.float64, 1e-10, -1e300),
+    (np.float64, 1e-150, -1e-200),
+    (np.float64, 1e-150, 1e-300),
+    (np.float64, 1e150, -1e300),
+    (np.float64, 1e200, 1.0),
+    (np.float64, 0.3, 0.2),
+    (np.float32, 1e-23, 0.0),
+    (np.float32, 1e-20, 1.0),
+    (np.float32, 1e25, -1e30),
+]
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])
+@pytest.mark.parametrize(("dtype", "tau", "delta"), EXTREMES)
+def test_no_scale_or_balance_is_lost_to_the_square_of_the_scale(dtype, tau, delta, convert):
+    tau, delta = dtype(tau), dtype(delta)
+    weights, readout = scale_init(*(convert(np.array(x, dtype)) for x in ([[1, 0]], [-1])), tau, delta)
+    with mp.workdps(700):
+        square, balance = mp.mpf(float(tau)) ** 2, mp.mpf(float(delta))
+        larger = mp.sqrt((mp.sqrt(balance**2 + 4 * square**2) + abs(balance)) / 2)
+        expected = [float(square / larger), float(larger)]
+    found = [float(weights[0, 0]), -float(readout[0])]
+    np.testing.assert_allclose(
+        found if delta >= 0 else found[::-1],
+        expected,
+        rtol=4 * np.finfo(dtype).eps,
+        atol=np.finfo(dtype).tiny,
+    )
+
+
+@pytest.mark.parametrize("delta", [-0.7, -1e-3, 0.0, 0.7])
+def test_scaled_starts_are_smooth_in_scale_and_balance_also_where_they_are_balanced(delta):
+    W, a = torch.eye(1, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
+    at = tuple(torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (0.3, delta))
+    assert torch.autograd.gradcheck(lambda tau, delta: scale_init(W, a, tau, delta), at)
 
 
 def test_a_grid_of_scales_adds_batch_axes():
