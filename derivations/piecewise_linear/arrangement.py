@@ -32,6 +32,8 @@ class Regions:
     patterns: (m, N) signs of the N hidden neurons in each cone, layer after layer: 1, -1, and 0 where a neuron of a
         deeper layer vanishes on the whole cone, which then is part of no activation region.
     changing: for each ray the neurons whose sign changes there.
+
+    Regions are neighbours if they meet along a ray; a cone that is part of none of them has no neighbours.
     """
 
     rays: np.ndarray
@@ -43,14 +45,20 @@ class Regions:
         return len(self.rays)
 
     @property
+    def in_a_region(self) -> np.ndarray:
+        """(m,) whether each cone is an activation region: whether no neuron vanishes there."""
+        return (self.patterns != 0).all(1)
+
+    @property
     def parity(self) -> np.ndarray:
         """(m,) the number of active neurons of each cone, modulo 2."""
         return (self.patterns > 0).sum(1) % 2
 
     @property
     def parity_colours(self) -> bool:
-        """Whether the parity of the number of active neurons is different on the two sides of every ray."""
-        return bool((self.parity != np.roll(self.parity, 1)).all())
+        """Whether the parity of the number of active neurons is different in any two regions that are neighbours."""
+        neighbours = self.in_a_region & np.roll(self.in_a_region, 1)
+        return bool((self.parity != np.roll(self.parity, 1))[neighbours].all())
 
 
 def activation_regions(W: object, *deeper: object, gamma: object = 0) -> Regions:
@@ -97,25 +105,33 @@ def activation_regions(W: object, *deeper: object, gamma: object = 0) -> Regions
 def two_colouring(regions: object, *deeper: object, gamma: object = 0) -> np.ndarray | None:
     """Two colours for the activation regions such that neighbours differ, or None where there are none.
 
-    Around the origin the colours have to alternate: this is possible exactly if the number of cones is even. For one
-    hidden layer it always is, two cones for each line. The colours are the parity of the number of active neurons
-    wherever that rule works: where on every ray the signs of an odd number of neurons change.
+    Around the origin the colours have to alternate: this is possible exactly if the number of regions is even or a cone
+    that is part of none of them interrupts them. For one hidden layer it always is, two cones for each line. The
+    colours are the parity of the number of active neurons wherever that rule works: where on every ray between two
+    regions the signs of an odd number of neurons change.
 
     Args:
         regions: `Regions`, or the arguments of `activation_regions`.
 
     Returns:
-        (m,) zeros and ones, or None.
+        (m,) zeros and ones, and -1 for cones that are part of no region; or None.
 
     Source: kunin2024, App. C.1, Proposition 17; results `piecewise_linear.two_colours` and `parity_rule`.
 
     >>> two_colouring([[1, 0], [0, 1], [1, 1]])
     array([1, 0, 1, 0, 1, 0])
+    >>> two_colouring([[1, 0], [0, 1]], [[1, -2]])
+    array([ 1,  0,  1, -1,  0])
     """
     found = regions if isinstance(regions, Regions) else activation_regions(regions, *deeper, gamma=gamma)
-    if len(found) % 2:
+    coloured = found.in_a_region
+    if coloured.all() and len(found) % 2:
         return None
-    return (found.parity[0] + np.arange(len(found))) % 2
+    colours = np.full(len(found), -1)
+    for i in np.roll(np.arange(len(found)), -coloured.argmin()):
+        if coloured[i]:
+            colours[i] = 1 - colours[i - 1] if colours[i - 1] >= 0 else found.parity[i]
+    return colours
 
 
 def _exact(name: str, number: Any) -> Fraction:

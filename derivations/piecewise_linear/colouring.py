@@ -18,6 +18,10 @@ That happens to a ReLU network without biases, with two inputs and two hidden la
     z_5 = σ(z_1) + σ(z_2) - λσ(z_3) + σ(z_4),   f = σ(z_5),
 
 at λ = 1: along the ray (1, 0) both z_1 and z_5 change their sign. It has nine cones.
+
+A neuron of a deeper layer may also vanish on a cone, which then is part of no region. Regions that it separates are no
+neighbours, and a corner at which it lies demands nothing: cones one after the other, but not all around, have two
+colours, be their number even or odd.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact activation regions of planar networks against signs at sampled inputs; colourings and their absence."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -92,6 +92,38 @@ def test_nine_cones_have_no_two_colours_though_every_neuron_influences_the_netwo
     inputs = np.random.default_rng(0).normal(size=(200, 2))
     for neuron in range(4):
         assert max(abs(f(x) - f(x, neuron)) for x in inputs) > 0.1
+
+
+def test_a_cone_without_a_region_interrupts_the_others_so_that_any_number_has_two_colours():
+    """z_3 = σ(x_1) - 2σ(x_2) vanishes on the third quadrant; its four other cones are one after the other."""
+    regions = activation_regions([[1, 0], [0, 1]], [[1, -2]])
+    assert regions.patterns.tolist() == [[1, 1, 1], [1, 1, -1], [-1, 1, -1], [-1, -1, 0], [1, -1, 1]]
+    assert regions.parity_colours
+    assert two_colouring(regions).tolist() == [1, 0, 1, -1, 0]
+
+
+layer = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2), min_size=2, max_size=2)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(small, small).filter(any), min_size=2, max_size=2), layer, layer)
+def test_colours_differ_between_neighbours_and_lack_only_where_an_odd_number_of_regions_closes(W, V, U):
+    """Against all colourings of the graph of regions, neighbours joined; parity wherever it is one of them."""
+    regions = activation_regions(W, V, U)
+    m = len(regions)
+    full = [all(signs(point, (W, V, U), Fraction(0))) for point in regions.points]
+    edges = [(i - 1, i) for i in range(m) if full[i - 1] and full[i]]
+    found = two_colouring(regions)
+    proper = [c for c in product((0, 1), repeat=m) if all(c[i] != c[j] for i, j in edges)]
+    if found is None:
+        assert not proper
+        return
+    assert [colour >= 0 for colour in found] == full
+    assert all(found[i] != found[j] for i, j in edges)
+    by_parity = all(regions.parity[i] != regions.parity[j] for i, j in edges)
+    assert regions.parity_colours == by_parity
+    if by_parity:
+        assert (found == regions.parity)[full].all()
 
 
 def test_numbers_are_taken_exactly():
