@@ -146,9 +146,14 @@ def _exact(name: str, number: Any) -> Fraction:
     return Fraction(number)
 
 
+def _listed(values: Any) -> Any:
+    """Arrays and tensors as lists."""
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
 def _layer(name: str, weights: Any) -> Layer:
-    listed = weights.tolist() if hasattr(weights, "tolist") else weights
-    rows = list(listed) if isinstance(listed, Sequence) else []
+    listed = _listed(weights)
+    rows = [_listed(row) for row in listed] if isinstance(listed, Sequence) else []
     if not rows or not all(isinstance(row, Sequence) and len(row) == len(rows[0]) > 0 for row in rows):
         raise ValueError(f"{name} must be a matrix, a row of weights for each neuron")
     return tuple(tuple(_exact(name, number) for number in row) for row in rows)

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import sympy as sp
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,6 +125,16 @@ def test_colours_differ_between_neighbours_and_lack_only_where_an_odd_number_of_
     assert regions.parity_colours == by_parity
     if by_parity:
         assert (found == regions.parity)[full].all()
+
+
+def test_a_list_of_arrays_is_a_matrix_as_a_list_of_lists_is():
+    expected = activation_regions([[1, 2], [2, 1]], [[1, -1]])
+    for convert in (np.array, torch.tensor, tuple):
+        found = activation_regions([convert([1, 2]), convert([2, 1])], [convert([1, -1])])
+        assert found.rays.tolist() == expected.rays.tolist()
+        assert found.patterns.tolist() == expected.patterns.tolist()
+    with pytest.raises(ValueError, match="layer 1 must be a matrix"):
+        activation_regions(np.array([1, 2]))
 
 
 def test_numbers_are_taken_exactly():
