@@ -16,7 +16,16 @@ and another columns. Otherwise the network first fits what it can and then has t
 to |delta|: delayed rich.
 
 At finite balances, what the kernel will do is estimated by the linearised network: by where its training ends, and by
-how much that would change the kernel. A linearisation that contradicts itself is not lazy.
+how much that would change the kernel. A linearisation that contradicts itself is not lazy. In units in which learning
+rates are one, with C = A^T A and D = W^T W, it ends at
+
+    A + W F,  W + A F^T,    D F + F C = beta* - beta.
+
+If some balances grow next to finite ones, |delta_k| = t tau_k with t -> inf, so does the kernel, by the larger weights
+of these neurons. What these weights can fit, or any weight of the other neurons, an F fits that stays finite: next to
+the kernel it does nothing. The rest is left to the smaller weights of the growing neurons, of order 1 / sqrt(t), and
+takes an F of order t, which moves the larger ones in proportion. So the limit is the linearisation again, its kernel
+made of the larger weights and its rates of the smaller ones, outside of what is fitted already.
 """
 
 from __future__ import annotations
@@ -30,6 +39,9 @@ import numpy as np
 from symdyn.compile import arrays
 
 _ROUNDING = 1e-14
+# A balance this much larger than all contributions: rounding of the larger weights comes near the size of the smaller
+# ones, and the limit is off by a part in 1e10.
+_INFINITE = 1e10
 
 
 def regime(
@@ -55,7 +67,8 @@ def regime(
 
     Args:
         h, d, c: hidden neurons, inputs and outputs.
-        deltas: balances eta_w |a_k|^2 - eta_a |w_k|^2 of the neurons (..., h); +-inf stands for the limit.
+        deltas: balances eta_w |a_k|^2 - eta_a |w_k|^2 of the neurons (..., h); +-inf stands for the limit, in which
+            those that are infinite grow together.
         beta_k: initial contributions w_k a_k^T of the neurons (..., h, d, c), each of rank one and not zero.
         beta_star: the least-squares solution (..., d, c).
         eta_a, eta_w: learning rates, positive.
@@ -69,7 +82,8 @@ def regime(
         One of the three words, or an array of them (...) for a batch.
 
     Raises:
-        ValueError: shapes that do not fit h, d and c, values out of their domain, or a neuron without a direction.
+        ValueError: h, d or c below one, shapes that do not fit, values out of their domain, or a neuron without a
+            direction.
         TypeError: complex or non-numeric data.
 
     Source: kunin2024, Theorem 6, for balances of any signs.
@@ -109,43 +123,44 @@ def _decide(
     kernel_tolerance: float,
 ) -> str:
     balances, parts, target = (np.asarray(x, dtype=float) for x in (deltas, beta_k, beta_star))
-    sizes = np.linalg.norm(parts, axis=(-2, -1))
-    scale = 2 * np.sqrt(eta_a * eta_w) * max(np.linalg.norm(target), sizes.max())
-    dominant = bool((np.abs(balances) >= large * scale).all())
+    # a power of two, by which division is exact
+    unit = np.frexp(max(np.abs(parts).max(), np.abs(target).max()))[1]
+    parts, target = np.ldexp(parts, -unit), np.ldexp(target, -unit)
+    with np.errstate(over="ignore"):
+        relative = np.ldexp(balances / np.sqrt(eta_a) / np.sqrt(eta_w), -unit)
+    scale = max(np.linalg.norm(target), np.linalg.norm(parts, axis=(-2, -1)).max())
+    infinite = np.isinf(balances)
+    dominant = bool((np.abs(relative) >= large * 2 * scale).all())
     if dominant:
         up = deltas > 0
-        reached = (
-            _reachable_exactly(up, beta_k, beta_star)
-            if exact
-            else _reachable(up, parts, target, rank_tolerance)
-        )
-        if not reached or np.isinf(balances).any():
-            return "lazy" if reached else "delayed rich"
-    change = _kernel_change(balances, parts, sizes, target, eta_a, eta_w)
+        rest = _rest(up, parts, target)
+        little = bool(np.linalg.norm(rest) <= rank_tolerance * np.linalg.norm(target))
+        if not (_reachable_exactly(up, beta_k, beta_star) if exact else little):
+            return "delayed rich"
+        if infinite.any():
+            return "lazy"
+        target = target - rest
+    growing = infinite if infinite.any() else np.abs(relative) > _INFINITE * scale
+    missing = target - parts.sum(0)
+    if growing.any():
+        growth = np.where(growing, np.where(infinite, 1.0, np.abs(balances)), 0.0)
+        growth = growth / growth.max()
+        change = _limit_of_kernel_change(growth, balances > 0, parts, missing)
+    else:
+        change = _kernel_change(relative, parts, missing)
     if change <= kernel_tolerance:
         return "lazy"
     return "delayed rich" if dominant else "rich"
 
 
-def _reachable(up: np.ndarray, beta_k: np.ndarray, beta_star: np.ndarray, tolerance: float) -> bool:
-    """Whether (1 - P_w) beta* (1 - P_a) = 0 up to the tolerance."""
-    left, _, right = np.linalg.svd(beta_k, full_matrices=False)
-    rest = _without(left[~up, :, 0], beta_star)
-    rest = _without(right[up, 0, :], rest.T)
-    return bool(np.linalg.norm(rest) <= tolerance * np.linalg.norm(beta_star))
-
-
-def _without(vectors: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """x minus its projection on the span of the unit vectors given as rows."""
-    if not len(vectors):
-        return x
-    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
-    kept = directions[sizes > _ROUNDING * len(vectors) * sizes[0]]
-    return x - kept.T @ (kept @ x)
+def _rest(up: np.ndarray, beta_k: np.ndarray, beta_star: np.ndarray) -> np.ndarray:
+    """(1 - P_w) beta* (1 - P_a)."""
+    w, a, _ = _directions(beta_k)
+    return _without(a[up], _without(w[~up], beta_star).T).T
 
 
 def _reachable_exactly(up: np.ndarray, beta_k: np.ndarray, beta_star: np.ndarray) -> bool:
-    """The same in rational arithmetic: n^T beta* m = 0 for all n across the columns and all m across the rows."""
+    """Whether it is zero, in rational arithmetic: n^T beta* m = 0 for all n across the columns, m across the rows."""
     from sympy import QQ
     from sympy.polys.matrices import DomainMatrix
 
@@ -167,30 +182,71 @@ def _null(rows: Any) -> Any:
     return rows.nullspace() if rows.shape[0] else DomainMatrix.eye(rows.shape[1], rows.domain)
 
 
-def _kernel_change(
-    deltas: np.ndarray,
-    beta_k: np.ndarray,
-    sizes: np.ndarray,
-    target: np.ndarray,
-    eta_a: float,
-    eta_w: float,
-) -> float:
+def _directions(beta_k: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unit vectors along w_k and along a_k, and |beta_k|."""
+    left, sizes, right = np.linalg.svd(beta_k, full_matrices=False)
+    return left[:, :, 0], right[:, 0, :], sizes[:, 0]
+
+
+def _without(vectors: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x minus its projection on the span of the unit vectors given as rows; zero where a column is in it."""
+    if not len(vectors):
+        return x
+    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
+    kept = directions[sizes > _ROUNDING * len(vectors) * sizes[0]]
+    rest = x - kept.T @ (kept @ x)
+    return np.where(np.linalg.norm(rest, axis=0) > _ROUNDING * np.linalg.norm(x, axis=0), rest, 0.0)
+
+
+def _kernel_change(balances: np.ndarray, beta_k: np.ndarray, missing: np.ndarray) -> float:
     """|K - K0| / |K0| at the end of the linearised training."""
-    left, _, right = np.linalg.svd(beta_k, full_matrices=False)
-    larger = (np.hypot(deltas, 2 * np.sqrt(eta_a * eta_w) * sizes) + np.abs(deltas)) / 2
-    smaller = eta_a * eta_w * sizes**2 / larger
-    up = deltas >= 0
-    A = np.sqrt(np.where(up, larger, smaller) / eta_w)[:, None] * right[:, 0, :]
-    W = np.sqrt(np.where(up, smaller, larger) / eta_a)[:, None] * left[:, :, 0]
-    C, D = eta_w * A.T @ A, eta_a * W.T @ W
-    (c_values, c_axes), (d_values, d_axes) = np.linalg.eigh(C), np.linalg.eigh(D)
-    rates = d_values[:, None] + c_values[None, :]
-    missing = d_axes.T @ (target - beta_k.sum(0)) @ c_axes
-    moving = rates > _ROUNDING * rates.max()
-    force = d_axes @ np.where(moving, missing / np.where(moving, rates, 1.0), 0.0) @ c_axes.T
-    after_A, after_W = A + eta_a * W @ force, W + eta_w * A @ force.T
-    change = (eta_w * after_A.T @ after_A - C, eta_a * after_W.T @ after_W - D)
-    return float(np.sqrt(_square(*change) / _square(C, D)))
+    w, a, sizes = _directions(beta_k)
+    larger = np.sqrt((np.hypot(balances, 2 * sizes) + np.abs(balances)) / 2)
+    up = balances >= 0
+    A = np.where(up, larger, sizes / larger)[:, None] * a
+    W = np.where(up, sizes / larger, larger)[:, None] * w
+    return _linearised(A, W, A, W, missing)
+
+
+def _limit_of_kernel_change(
+    growth: np.ndarray, up: np.ndarray, beta_k: np.ndarray, missing: np.ndarray
+) -> float:
+    """The same for delta_k = +-t growth_k with t -> inf; growth_k = 0 where delta_k is finite."""
+    w, a, sizes = _directions(beta_k)
+    larger, grows = np.sqrt(growth), growth > 0
+    smaller = sizes / np.where(grows, larger, np.inf)
+    fitted_columns, fitted_rows = w[~(grows & up)], a[~(grows & ~up)]
+    A, W = (np.where(up, larger, 0.0)[:, None] * a, np.where(up, 0.0, larger)[:, None] * w)
+    slow_A = _without(fitted_rows, (np.where(up, 0.0, smaller)[:, None] * a).T).T
+    slow_W = _without(fitted_columns, (np.where(up, smaller, 0.0)[:, None] * w).T).T
+    missing = _without(fitted_rows, _without(fitted_columns, missing).T).T
+    return _linearised(A, W, slow_A, slow_W, missing)
+
+
+def _linearised(
+    A: np.ndarray, W: np.ndarray, moving_A: np.ndarray, moving_W: np.ndarray, missing: np.ndarray
+) -> float:
+    """|K - K0| / |K0|, K0 of A and W, at A + W F and W + A F^T, the W and A of these sums and of D F + F C moving."""
+    (c, c_axes), (d, d_axes) = _modes(moving_A), _modes(moving_W)
+    rates = np.hypot(d[:, None], c)
+    modes = d_axes @ missing @ c_axes.T
+    moving = (rates > 0) & (np.abs(modes) > _ROUNDING)
+    rates = np.where(moving, rates, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        force = d_axes.T @ np.where(moving, modes / rates / rates, 0.0) @ c_axes
+        after_A, after_W = A + moving_W @ force, W + moving_A @ force.T
+        C, D = A.T @ A, W.T @ W
+        change = float(np.sqrt(_square(after_A.T @ after_A - C, after_W.T @ after_W - D) / _square(C, D)))
+    # no float holds what rates this small do
+    return np.inf if np.isnan(change) else change
+
+
+def _modes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Roots of the eigenvalues of rows^T rows, which keep twice the digits, and eigenvectors as rows."""
+    _, values, axes = np.linalg.svd(np.linalg.qr(rows, mode="r"))
+    roots = np.zeros(len(axes))
+    roots[: len(values)] = np.where(values > _ROUNDING * values[0], values, 0.0)
+    return roots, axes
 
 
 def _square(C: np.ndarray, D: np.ndarray) -> float:
@@ -217,6 +273,8 @@ def _check(
     h: int, d: int, c: int, given: dict[str, np.ndarray], eta_a: float, eta_w: float
 ) -> tuple[int, ...]:
     """The batch shape; raises ValueError for shapes or values out of their domain."""
+    if min(h, d, c) < 1:
+        raise ValueError(f"h, d and c must be at least 1; they are {h}, {d} and {c}")
     for name, shape in (("deltas", (h,)), ("beta_k", (h, d, c)), ("beta_star", (d, c))):
         found = given[name].shape[-len(shape) :]
         if found != shape:

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 import sympy
@@ -158,6 +159,107 @@ def test_rational_input_is_decided_exactly():
     assert regime(2, 2, 2, [np.inf, np.inf], parallel, [[1, 2], [5, 11]]) == "delayed rich"
 
 
+def linearised_change(deltas, W, A, beta_star):
+    """|K - K0| / |K0| at the end of linearised training from w_k a_k^T, with digits enough for balances of any size."""
+    c, d = len(A[0]), len(W[0])
+    rows, columns = [], []
+    for delta, w, a in zip(deltas, W, A, strict=True):
+        size = mp.norm(w) * mp.norm(a)
+        larger = mp.sqrt((mp.sqrt(mp.mpf(delta) ** 2 + 4 * size**2) + abs(delta)) / 2)
+        of_a, of_w = (larger, size / larger) if delta >= 0 else (size / larger, larger)
+        rows.append([of_a * x / mp.norm(a) for x in a])
+        columns.append([of_w * x / mp.norm(w) for x in w])
+    a, w = mp.matrix(rows), mp.matrix(columns)
+    C, D = a.T * a, w.T * w
+    (c_values, c_axes), (d_values, d_axes) = mp.eigsy(C), mp.eigsy(D)
+    modes = d_axes.T * (mp.matrix(beta_star) - w.T * a) * c_axes
+    floor = mp.mpf(10) ** (-mp.mp.dps // 2)
+    for i in range(d):
+        for j in range(c):
+            rate = d_values[i] + c_values[j]
+            modes[i, j] = modes[i, j] / rate if rate > floor else 0
+    force = d_axes * modes * c_axes.T
+    after_a, after_w = a + w * force, w + a * force.T
+
+    def square(C, D):
+        trace = sum(C[i, i] for i in range(c)) * sum(D[i, i] for i in range(d))
+        return d * mp.mnorm(C, "f") ** 2 + c * mp.mnorm(D, "f") ** 2 + 2 * trace
+
+    return mp.sqrt(square(after_a.T * after_a - C, after_w.T * after_w - D) / square(C, D))
+
+
+@pytest.mark.parametrize("growth", [1e4, 1e8, 1e12, 1e100, np.inf])
+def test_balances_that_grow_next_to_finite_ones_change_the_kernel_as_exact_arithmetic_says(growth):
+    """Small integer vectors are often dependent, so that some parts are fitted late and some never."""
+    rng = np.random.default_rng(7)
+    seen = {"lazy": 0, "changed": 0}
+    for _ in range(40):
+        h, d, c = rng.integers(2, 4), *rng.integers(2, 5, 2)
+        W, A = (rng.integers(-1, 2, (h, n)) for n in (d, c))
+        W[~W.any(1), 0] = A[~A.any(1), 0] = 1
+        beta_star = rng.integers(-3, 4, (d, c))
+        signs = np.append(rng.choice([-1, 0, 1], h - 1), 0)
+        finite = np.append(rng.choice([0.0, 0.5, -1.0], h - 1), 0.0)
+        signs[0] = signs[0] or 1
+        beta_k = W[:, :, None] * A[:, None, :]
+        deltas = np.where(signs, signs * growth, finite) if growth < np.inf else finite.copy()
+        deltas[signs > 0], deltas[signs < 0] = growth, -growth
+        with mp.workdps(400):
+            stand_in = [float(np.clip(x, -1e100, 1e100)) for x in deltas]
+            change = float(linearised_change(stand_in, W.tolist(), A.tolist(), beta_star.tolist()))
+        arguments = (int(h), int(d), int(c), deltas, beta_k, beta_star)
+        assert regime(*arguments, kernel_tolerance=change * (1 + 1e-5) + 1e-9) == "lazy"
+        seen["changed" if change > 1e-2 else "lazy"] += 1
+        if change > 1e-7:
+            assert regime(*arguments, kernel_tolerance=change * (1 - 1e-5)) == "rich"
+    assert min(seen.values()) >= 8
+
+
+def test_one_infinite_balance_leaves_the_rest_of_a_batch_alone():
+    """The second neuron, balanced, learns what the first has no room for, and next to the first that is little."""
+    row = [[1, 0], [0, 0], [0, 0]]
+    task = [[1, 0], [2, 0], [3, 0]]
+    for infinite in (np.inf, 1e12, 1e300):
+        found = regime(2, 3, 2, [[1.0, 1.0], [infinite, 0.0], [-infinite, 0.0]], [row, row], task)
+        assert found.tolist() == ["rich", "lazy", "lazy"]
+
+
+def test_what_only_the_smaller_weights_of_an_infinite_neuron_can_fit_makes_it_turn():
+    first, second = [[1, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 0]]
+    for infinite in (np.inf, 1e6, 1e9, 1e12, 1e300):
+        deltas = [-infinite, 0.0]
+        assert regime(2, 3, 2, deltas, [first, second], [[1, 0], [0, 1], [3, 0]]) == "rich"
+        assert regime(2, 3, 2, deltas, [first, second], [[1, 5], [7, 1], [0, 3]]) == "lazy"
+
+
+@pytest.mark.parametrize("exponent", [-280, -170, -150, 150, 170, 280])
+def test_scaling_the_task_and_the_start_leaves_the_regime_alone(exponent):
+    """beta -> s beta, delta -> s delta; and eta -> s eta, delta -> s delta."""
+    rng = np.random.default_rng(5)
+    seen = set()
+    for delta in (0.0, 1.0, -1.0, 1e2, -1e2):
+        for size in (0.1, 100.0):
+            beta_k = rng.normal(size=(2, 3, 1)) * rng.normal(size=(2, 1, 2)) * size
+            deltas, beta_star = np.array([delta, delta / 3]), rng.normal(size=(3, 2))
+            expected, s = regime(2, 3, 2, deltas, beta_k, beta_star), 10.0**exponent
+            assert regime(2, 3, 2, s * deltas, s * beta_k, s * beta_star) == expected
+            assert regime(2, 3, 2, s * deltas, beta_k, beta_star, eta_a=s, eta_w=s) == expected
+            seen.add(expected)
+    assert seen == {"lazy", "rich", "delayed rich"}
+
+
+def test_a_remainder_within_the_tolerance_does_not_count_however_small_the_start():
+    """Trained, the kernel turns by an angle of the size of the remainder, though linearised by far more."""
+    rng = np.random.default_rng(4)
+    A, W, beta_k = start(rng, 1, 3, 2, np.array([60.0]), 0.01)
+    along = A[0] / np.linalg.norm(A[0])
+    beta_star = np.outer([0.6, 0.8, 0.0], along + 0.03 * np.array([-along[1], along[0]]))
+    assert regime(1, 3, 2, [60.0], beta_k, beta_star) == "lazy"
+    distance, loss = train(A, W, beta_star, np.array([0.0, 1e8]))
+    assert loss[-1] < 1e-8
+    assert distance[-1] < 0.01
+
+
 def test_learning_rates_enter_by_the_size_of_the_contributions():
     beta_k = [[[1.0], [0.0]]]
     assert regime(1, 2, 1, [5.0], beta_k, [[0.0], [1.0]]) == "lazy"
@@ -180,6 +282,11 @@ def test_batches_and_tensors():
         ({"beta_star": np.ones((2, 3))}, r"beta_star must end in the axes \(2, 2\)"),
         ({"deltas": [np.nan]}, "deltas must be numbers or infinite"),
         ({"eta_a": 0.0}, "eta_a must be positive"),
+        (
+            {"h": 0, "deltas": [], "beta_k": np.zeros((0, 2, 2))},
+            "h, d and c must be at least 1; they are 0, 2",
+        ),
+        ({"c": 0, "beta_k": np.zeros((1, 2, 0)), "beta_star": np.zeros((2, 0))}, "must be at least 1"),
     ],
 )
 def test_bad_input_is_named(changed, message):
