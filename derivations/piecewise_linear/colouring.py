@@ -150,8 +150,8 @@ def two_colours():
     half, two = sp.Rational(1, 2), sp.Integer(2)
     nowhere = Domain(words="counted exactly")
     return Existence(
-        r"one hidden layer: two colours by one neuron for each hyperplane; in general: if and only if an even number of"
-        r" regions meets at every corner",
+        r"one hidden layer: two colours by one neuron for each hyperplane; in general, where no neuron vanishes on an"
+        r" open set: if and only if an even number of regions meets at every corner",
         (
             Limit(across(together), scale, sp.S.Zero, sp.Integer(-1), on=two_apart),
             Identity(lines((1, 0), (1, 2), (-1, 1)), sp.Integer(6), on=nowhere),
