@@ -42,7 +42,8 @@ def isotropic_preconditioner(
         TypeError: complex or non-numeric data.
 
     The square roots keep the small singular values of beta, also at delta = 0. First and second derivatives are exact
-    at equal singular values too; where delta = 0 and beta loses rank M has none.
+    at equal singular values too; where delta = 0 and beta loses rank M has none. Where delta = 0 and d != c, M has a
+    kink in delta, and the derivative in delta is the one to the right.
 
     Source: kunin2024, Theorem 3.
 
@@ -62,32 +63,44 @@ def isotropic_preconditioner(
         rates = (arrays.where(xp, read[n] > 0, read[n], float("nan")) for n in ("eta_a", "eta_w"))
         first, second = (xp.sqrt(rate) for rate in rates)
         scaled = (first * second)[..., None, None] * read["beta"]
-        half = read["delta"][..., None, None] / 2
-        return kronecker_sum(xp, _root(xp, scaled, half), _root(xp, transpose(scaled), half))
+        return kronecker_sum(xp, *_roots(xp, scaled, read["delta"][..., None, None] / 2))
 
 
-def _root(xp: Any, x: Array, half: Array) -> Array:
-    """sqrt(x^T x + half^2) for x (..., n, m) and half (..., 1, 1).
+def _roots(xp: Any, x: Array, half: Array) -> tuple[Array, Array]:
+    """sqrt(x^T x + half^2) and sqrt(x x^T + half^2) for x (..., n, m) and half (..., 1, 1).
 
-    Its value comes from the singular values of x. Its derivatives in torch are those of the solution X of
-    X^2 = x^T x + half^2, by two steps of the chord iteration whose corrections have the value zero: unlike those of
-    the singular vectors they do not mind equal singular values.
+    Their values come from the singular values of x. Their derivatives in torch are, for n <= m, those of the solutions
+    X of X^2 = x x^T + half^2 and Z of (X + |half|) Z = x, and of the other root |half| + x^T Z, by two steps of the
+    chord iteration whose corrections have the value zero: unlike those of singular vectors they do not mind equal
+    singular values. The other root does not solve an equation of its own, which its null directions would make
+    singular at half = 0.
     """
-    level = xp.abs(arrays.detach(half))
-    _, s, v = xp.linalg.svd(arrays.detach(x), full_matrices=False)
-    beside = level[..., 0] + 0 * s
-    excess = s * arrays.divide(xp, s, arrays.hypot(xp, s, beside) + beside)
-    one = linalg.identity_like(xp, x, x.shape[-1])
-    root = level * one + transpose(v) @ (excess[..., :, None] * v)
+    if x.shape[-2] > x.shape[-1]:
+        smaller, larger = _roots(xp, transpose(x), half)
+        return larger, smaller
+    level = xp.where(half >= 0, half, -half)
+    u, s, v = xp.linalg.svd(arrays.detach(x), full_matrices=False)
+    beside = arrays.detach(level)[..., 0] + 0 * s
+    values = arrays.hypot(xp, s, beside)
+    tangent = arrays.divide(xp, s, values + beside)
+    one, other = (linalg.identity_like(xp, x, size) for size in x.shape[-2:])
+    small = arrays.detach(level) * one + (u * (s * tangent)[..., None, :]) @ transpose(u)
+    large = arrays.detach(level) * other + transpose(v) @ ((s * tangent)[..., None] * v)
     if xp is np:
-        return root
-    values, axes = xp.linalg.eigh(root)
-    total, square = values[..., :, None] + values[..., None, :], transpose(x) @ x + half * half * one
+        return large, small
+    Z, square = u @ (tangent[..., None] * v), x @ transpose(x) + half * half * one
+    sums, shifted = values[..., :, None] + values[..., None, :], (values + beside)[..., None]
     for _ in range(2):
-        miss = square - root @ root
-        turned = transpose(axes) @ (miss - miss.detach()) @ axes
-        root = root + axes @ arrays.divide(xp, turned, total) @ transpose(axes)
-    return root
+        miss = transpose(u) @ _still(square - small @ small) @ u
+        small = small + u @ arrays.divide(xp, miss, sums) @ transpose(u)
+        miss = transpose(u) @ _still(x - small @ Z - level * Z)
+        Z = Z + u @ arrays.divide(xp, miss, shifted)
+    return large + _still(level * other + transpose(x) @ Z), small
+
+
+def _still(x: Array) -> Array:
+    """Zero, with the derivatives of x."""
+    return x - x.detach()
 
 
 def isotropic_init(

@@ -221,3 +221,39 @@ def test_derivatives_of_the_isotropic_preconditioner_are_exact_to_second_order(b
         isotropic_preconditioner(beta, delta, 1.3),
         atol=1e-14,
     )
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-14, 1e-8, 0.3, -0.4])
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (4, 1), (1, 4), (5, 2), (3, 3), (1, 1)])
+def test_derivatives_in_beta_are_exact_in_every_shape_also_as_the_balance_vanishes(shape, delta):
+    beta = torch.tensor(np.random.default_rng(1).normal(size=shape), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: isotropic_preconditioner(x, delta), beta)
+    assert torch.autograd.gradgradcheck(lambda x: isotropic_preconditioner(x, delta), beta)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
+def test_a_balanced_network_of_one_output_moves_by_its_norm_and_its_direction(size):
+    """M = |beta| I + beta beta^T / |beta|, whose trace is 4 |beta| for three inputs."""
+    beta = torch.tensor([[1.0], [2.0], [2.0]], dtype=torch.float64)
+    found = torch.func.jacrev(lambda x: isotropic_preconditioner(size * x, 0.0) / size)(beta)[..., 0]
+    closed = torch.func.jacrev(lambda x: x.norm() * torch.eye(3, dtype=x.dtype) + x @ x.T / x.norm())(beta)
+    np.testing.assert_allclose(found, closed[..., 0], atol=1e-14)
+    np.testing.assert_allclose(found.diagonal().sum(-1), 4 * beta[:, 0] / 3, rtol=1e-14)
+
+
+def test_where_a_balanced_map_loses_rank_the_preconditioner_keeps_its_value_in_torch():
+    for beta in (np.zeros((3, 2)), np.outer([1.0, 2.0, 3.0], [1.0, 2.0])):
+        tensor = torch.tensor(beta, requires_grad=True)
+        found = isotropic_preconditioner(tensor, 0.0)
+        np.testing.assert_allclose(found.detach(), isotropic_preconditioner(beta, 0.0), atol=1e-14)
+        found.sum().backward()
+        assert torch.isfinite(tensor.grad).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
+def test_where_the_balance_is_zero_the_derivative_in_it_is_that_to_the_right(shape):
+    beta, step = np.random.default_rng(1).normal(size=shape), 1e-7
+    delta = torch.zeros((), dtype=torch.float64)
+    found = torch.func.jacrev(lambda x: isotropic_preconditioner(torch.tensor(beta), x))(delta)
+    right = (isotropic_preconditioner(beta, step) - isotropic_preconditioner(beta, 0.0)) / step
+    np.testing.assert_allclose(found, right, atol=1e-7)
