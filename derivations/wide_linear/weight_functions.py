@@ -179,11 +179,11 @@ def _parts(xp: Any, betas: Array, deltas: Array, eta_a: Array, eta_w: Array) -> 
     known = arrays.where(xp, length == 0, float("nan"), length)
     unit = betas / known[..., None, None]
     scale = xp.sqrt(eta_a) * xp.sqrt(eta_w) * known
-    larger = (arrays.hypot(xp, deltas + 0 * scale, 2 * scale) + xp.abs(deltas)) / 2
+    deltas = deltas + 0 * scale
+    upstream = deltas >= 0
+    larger = (arrays.hypot(xp, deltas, 2 * scale) + xp.where(upstream, deltas, -deltas)) / 2
     smaller = scale / larger * scale
-    forward = arrays.where(xp, deltas >= 0, 1.0, 0.0 * deltas)
-    readout = forward * larger + (1 - forward) * smaller
-    inputs = (1 - forward) * larger + forward * smaller
+    readout, inputs = xp.where(upstream, larger, smaller), xp.where(upstream, smaller, larger)
     return kronecker_sum(
         xp,
         readout[..., None, None] * (transpose(unit) @ unit),

@@ -112,6 +112,28 @@ def test_torch_gives_the_same_numbers_and_exact_derivatives():
     assert preconditioner(A.astype(np.float32), W.astype(np.float32)).dtype == np.float32
 
 
+def test_derivatives_of_the_neuron_sum_are_those_of_the_preconditioner_at_a_balanced_neuron_too():
+    """Balances 0, 0 and 6: |a| = |w| exactly for two of the neurons."""
+    A = torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    W = torch.tensor([[1.0, 2.0], [4.0, 3.0], [0.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    assert balances(A, W, 1.0, 1.0).tolist() == [0.0, 0.0, 6.0]
+    for found, known in zip(
+        torch.func.jacrev(neuron_sum, (0, 1))(A, W),
+        torch.func.jacrev(preconditioner, (0, 1))(A, W),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found.detach(), known.detach(), atol=1e-13)
+    assert torch.autograd.gradgradcheck(neuron_sum, (A, W))
+
+    def of_contributions(A, W):
+        return neuron_sum(betas=contributions(A, W), deltas=balances(A, W, 1.0, 1.0))
+
+    assert torch.autograd.gradcheck(of_contributions, (A, W))
+    deltas = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    betas = contributions(A, W).detach()
+    assert torch.autograd.gradcheck(lambda x: neuron_preconditioners(betas, x), deltas)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
