@@ -122,8 +122,12 @@ def neuron_preconditioners(
     [[[5.0, 0.0], [0.0, 4.0]]]
     """
     read = _read_neurons(check, betas=betas, deltas=deltas, eta_a=eta_a, eta_w=eta_w)
-    with arrays.quiet(read.xp):
-        return _parts(read.xp, read["betas"], read["deltas"], *(x[..., 0] for x in rates(read)))
+    xp, betas = read.xp, read["betas"]
+    with arrays.quiet(xp):
+        eta_a, eta_w = (x[..., 0] for x in rates(read))
+        length = _nonzero(xp, linalg.size(xp, betas))
+        unit, scale = betas / length[..., None, None], xp.sqrt(eta_a) * xp.sqrt(eta_w) * length
+        return _parts(xp, transpose(unit) @ unit, unit @ transpose(unit), scale, read["deltas"])
 
 
 def neuron_sum(
@@ -169,26 +173,27 @@ def neuron_sum(
         arrays.require("A", (first != 0).any(-1), "a matrix without rows of zeros, which have beta_k = 0")
         arrays.require("W", (second != 0).any(-1), "a matrix without rows of zeros, which have beta_k = 0")
     eta_a, eta_w = (x[..., 0] for x in rates(read))
-    found = eta_w * (first * first).sum(-1) - eta_a * (second * second).sum(-1)
     with arrays.quiet(xp):
-        return _parts(xp, second[..., :, None] * first[..., None, :], found, eta_a, eta_w).sum(-3)
+        found = eta_w * (first * first).sum(-1) - eta_a * (second * second).sum(-1)
+        a, w = (_nonzero(xp, arrays.norm(xp, layer)) for layer in (first, second))
+        rows, columns = (
+            unit[..., :, None] * unit[..., None, :] for unit in (first / a[..., None], second / w[..., None])
+        )
+        return _parts(xp, rows, columns, xp.sqrt(eta_w) * a * (xp.sqrt(eta_a) * w), found).sum(-3)
 
 
-def _parts(xp: Any, betas: Array, deltas: Array, eta_a: Array, eta_w: Array) -> Array:
-    length = linalg.size(xp, betas)
-    known = arrays.where(xp, length == 0, float("nan"), length)
-    unit = betas / known[..., None, None]
-    scale = xp.sqrt(eta_a) * xp.sqrt(eta_w) * known
+def _parts(xp: Any, rows: Array, columns: Array, scale: Array, deltas: Array) -> Array:
+    """M_k from the projections on a_k and w_k, sqrt(eta_a eta_w) |beta_k| and delta_k; zero where these underflow."""
     deltas = deltas + 0 * scale
     upstream = deltas >= 0
     larger = (arrays.hypot(xp, deltas, 2 * scale) + xp.where(upstream, deltas, -deltas)) / 2
-    smaller = scale / larger * scale
+    smaller = arrays.divide(xp, scale, larger) * scale
     readout, inputs = xp.where(upstream, larger, smaller), xp.where(upstream, smaller, larger)
-    return kronecker_sum(
-        xp,
-        readout[..., None, None] * (transpose(unit) @ unit),
-        inputs[..., None, None] * (unit @ transpose(unit)),
-    )
+    return kronecker_sum(xp, readout[..., None, None] * rows, inputs[..., None, None] * columns)
+
+
+def _nonzero(xp: Any, length: Array) -> Array:
+    return arrays.where(xp, length == 0, float("nan"), length)
 
 
 def kronecker_sum(xp: Any, C: Array, D: Array) -> Array:

@@ -93,6 +93,20 @@ def test_the_sum_over_neurons_is_the_preconditioner():
     )
 
 
+@pytest.mark.parametrize("as_array", [np.asarray, torch.tensor], ids=["numpy", "torch"])
+@pytest.mark.parametrize(
+    ("a", "w"), [(1e-150, 1e150), (1e150, 1e-150), (1e-170, 1e-170), (1e-200, 1.0), (1e-5, 1e-200)]
+)
+def test_the_sum_over_neurons_is_the_preconditioner_where_the_contributions_underflow(a, w, as_array):
+    A, W = weights()
+    layers = as_array(a * A), as_array(w * W)
+    M = np.asarray(preconditioner(*layers))
+    np.testing.assert_allclose(neuron_sum(*layers), M, atol=1e-14 * M.max())
+    np.testing.assert_allclose(
+        neuron_sum(*layers, eta_a=0.3, eta_w=2.0), preconditioner(*layers, 0.3, 2.0), atol=1e-14 * M.max()
+    )
+
+
 def test_the_smaller_layer_of_an_unbalanced_neuron_keeps_its_digits():
     part = neuron_preconditioners(betas=[[[1e-3, 0.0], [0.0, 0.0]]], deltas=[1e6])[0]
     np.testing.assert_allclose(np.diag(part), [1e6, 1e6, 1e-12, 0.0], rtol=1e-15)
