@@ -163,7 +163,7 @@ def _by_series(xp: Any, t: Array, x: Array, rates: Rates, known: tuple[Array, ..
     powers = [0 * x + 1]
     for _ in range(_ROW):
         powers.append(powers[-1] * x)
-    rows = series.reshape(*series.shape[:-1], -1, _ROW) @ xp.stack(powers[:-1], -2)
+    rows = series.reshape(*series.shape[:-1], len(_TERMS) // _ROW, _ROW) @ xp.stack(powers[:-1], -2)
     sums = 0 * x
     for row in reversed(range(rows.shape[-2])):
         sums = sums * powers[-1] + rows[..., row, :]
@@ -243,7 +243,7 @@ def _scaled(xp: Any, x: Array, s: Array) -> Array:
 def _turned(x: Array, axes: Array) -> Array:
     """axes x axes^T."""
     x = axes[..., None, :, :] @ x
-    return (axes @ x.reshape(*x.shape[:-2], -1)).reshape(x.shape)
+    return (axes @ x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])).reshape(x.shape)
 
 
 def _bernoulli(xp: Any, t: Array, f: Factors, frame: Frame) -> Array:
@@ -264,8 +264,9 @@ def _bounded(xp: Any, f: Factors, frame: Frame) -> Array:
     one = linalg.identity_like(xp, F, F.shape[-1])[..., None] + 0 * outer[0][..., :1]
     matrices = xp.concatenate((*(x + x.swapaxes(-2, -3) for x in outer), one), -1)
     functions = (2 * f.linear * f.K, 2 * f.linear * f.b, f.square, f.fading)
-    flat = matrices.reshape(*matrices.shape[:-3], -1, matrices.shape[-1]) @ xp.concatenate(functions, -2)
-    return flat.reshape(*flat.shape[:-2], *F.shape[-2:], flat.shape[-1])
+    *batch, rows, columns, terms = matrices.shape
+    flat = matrices.reshape(*batch, rows * columns, terms) @ xp.concatenate(functions, -2)
+    return flat.reshape(*flat.shape[:-2], rows, columns, flat.shape[-1])
 
 
 def matrix_riccati(
@@ -319,7 +320,7 @@ def _solution(read: Collected) -> tuple[Array, Array]:
     times = arrays.where(xp, times >= 0, times, float("nan"))
     frame = _frame(xp, read)
     f = _factors(xp, times, frame.rates)
-    length = max(1, len(times)) if xp is not np else max(1, _CACHED // frame.nu0.size)
+    length = max(1, len(times)) if xp is not np else max(1, _CACHED // max(1, frame.nu0.size))
     parts = [slice(i, i + length) for i in range(0, max(len(times), 1), length)]
     blocks = [_block(xp, times[part], Factors(*(x[..., part] for x in f)), frame) for part in parts]
     nu, C = (

@@ -65,11 +65,12 @@ def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, 
     plain = [_numpy(x) for x in (sides[0], values, sides[1])]
     batch = path.shape[:-3]
     tie = _TIE[str(read.dtype).rpartition(".")[2]]
-    followed = [_follow(*(x[index] for x in plain), tie, check, index) for index in np.ndindex(batch)]
-    (turn_u, still_u, turn_v, still_v) = (
-        _like(xp, np.stack(parts).reshape(*batch, *parts[0].shape), path)
-        for parts in zip(*followed, strict=True)
-    )
+    (T, d, c), m = path.shape[-3:], min(path.shape[-2:])
+    parts = [np.empty((*batch, T, rows, m), dtype=plain[1].dtype) for rows in (m, d, m, c)]
+    for index in np.ndindex(batch):
+        for part, found in zip(parts, _follow(*(x[index] for x in plain), tie, check, index), strict=True):
+            part[index] = found
+    turn_u, still_u, turn_v, still_v = (_like(xp, part, path) for part in parts)
     U, V = sides[0] @ turn_u + still_u, sides[1] @ turn_v + still_v
     return U, (arrays.detach(U) * (path @ arrays.detach(V))).sum(-2) + 0.0, V
 

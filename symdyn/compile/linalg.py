@@ -87,7 +87,7 @@ def require_definite(read: Collected, name: str) -> None:
 
 def size(xp: Namespace, x: Array) -> Array:
     """The Frobenius norm of the matrices of x, (...), with gradient zero at zero."""
-    return arrays.norm(xp, x.reshape(*x.shape[:-2], -1))
+    return arrays.norm(xp, x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1]))
 
 
 def solve(xp: Namespace, a: Array, b: Array) -> Array:

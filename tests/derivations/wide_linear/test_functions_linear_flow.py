@@ -162,6 +162,13 @@ def test_the_balance_of_lambda_balanced_layers_is_delta():
     np.testing.assert_allclose(conserved(A, W), -0.7 * np.eye(2), atol=1e-14)
 
 
+@pytest.mark.parametrize("zeros", [np.zeros, torch.zeros], ids=["numpy", "torch"])
+@pytest.mark.parametrize(("t", "axes"), [(1.0, ()), ([1.0, 2.0], (2,)), ([], (0,))])
+def test_an_empty_batch_has_empty_results(zeros, t, axes):
+    flow = isotropic_flow(t, zeros((0, 1, 2, 3)), zeros((0, 1, 2, 4)), np.ones((5, 4, 3)))
+    assert [tuple(x.shape) for x in flow] == [(0, 5, *axes, *size) for size in ((4, 3), (3, 3), (4, 4))]
+
+
 def test_batches_broadcast_and_one_time_has_no_time_axis():
     rng = np.random.default_rng(0)
     A, W = isotropic_init(2, 3, 4, 0.0, rng, batch=(3, 1))

@@ -146,6 +146,13 @@ def test_batches_broadcast_and_one_time_has_no_time_axis():
     np.testing.assert_allclose(C[2, 2, 1], one[1], rtol=1e-14)
 
 
+@pytest.mark.parametrize("zeros", [np.zeros, torch.zeros], ids=["numpy", "torch"])
+@pytest.mark.parametrize(("t", "axes"), [(1.0, ()), ([1.0, 2.0], (2,)), ([], (0,))])
+def test_an_empty_batch_has_empty_results(zeros, t, axes):
+    results = matrix_riccati(t, zeros((0, 1, 3, 3)), np.eye(3), np.eye(3), [0.5, -0.5])
+    assert [tuple(x.shape) for x in results] == [(0, 2, *axes, 3, 3)] * 2
+
+
 def test_many_times_in_blocks_are_the_times_one_by_one():
     nu0, C0, gram, *_ = network(8, 0.5, 0.3, 1)
     times = np.linspace(0.0, 4.0, 1200)

@@ -77,6 +77,13 @@ def test_the_derivative_of_a_value_is_u_dot_beta_v():
     np.testing.assert_allclose(slope, expected, atol=1e-4 * np.abs(slope).max())
 
 
+@pytest.mark.parametrize("zeros", [np.zeros, torch.zeros], ids=["numpy", "torch"])
+@pytest.mark.parametrize("batch", [(0,), (2, 0)])
+def test_an_empty_batch_of_paths_has_empty_results(zeros, batch):
+    found = signed_svd_path(zeros((*batch, 5, 4, 3)))
+    assert [tuple(x.shape) for x in found] == [(*batch, 5, *size) for size in ((4, 3), (3,), (3, 3))]
+
+
 def test_a_path_that_is_not_resolved_is_refused():
     rng = np.random.default_rng(0)
     rough = np.stack([np.ones((4, 3, 3)) + np.eye(3), rng.normal(size=(4, 3, 3))])

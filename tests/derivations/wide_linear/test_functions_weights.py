@@ -107,6 +107,16 @@ def test_the_sum_over_neurons_is_the_preconditioner_where_the_contributions_unde
     )
 
 
+@pytest.mark.parametrize("zeros", [np.zeros, torch.zeros], ids=["numpy", "torch"])
+def test_an_empty_batch_has_empty_results(zeros):
+    A, W, betas = zeros((0, 4, 3)), zeros((0, 4, 2)), zeros((0, 4, 2, 3))
+    assert conserved(A, W).shape == (0, 4, 4)
+    assert preconditioner(A, W).shape == neuron_sum(A, W).shape == (0, 6, 6)
+    assert neuron_preconditioners(betas, zeros((0, 4))).shape == (0, 4, 6, 6)
+    assert neuron_sum(betas=betas, deltas=zeros((0, 4))).shape == (0, 6, 6)
+    assert isotropic_preconditioner(zeros((0, 2, 3)), 0.5).shape == (0, 6, 6)
+
+
 def test_the_smaller_layer_of_an_unbalanced_neuron_keeps_its_digits():
     part = neuron_preconditioners(betas=[[[1e-3, 0.0], [0.0, 0.0]]], deltas=[1e6])[0]
     np.testing.assert_allclose(np.diag(part), [1e6, 1e6, 1e-12, 0.0], rtol=1e-15)
