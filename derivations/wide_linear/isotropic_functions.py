@@ -11,6 +11,7 @@ Under isotropic balance with h = c (delta > 0), h = d (delta < 0) or delta = 0 t
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def isotropic_init(
     scale: float = 1.0,
     eta_a: float = 1.0,
     eta_w: float = 1.0,
-    batch: tuple[int, ...] = (),
+    batch: int | tuple[int, ...] = (),
 ) -> tuple[Array, Array]:
     r"""Random weights with exactly isotropic balance, eta_w A A^T - eta_a W W^T = delta I_h.
 
@@ -127,14 +128,14 @@ def isotropic_init(
         generator: numpy.random.Generator for arrays, torch.Generator for tensors on its device; both in float64.
         scale: standard deviation of the free layer's entries, at least 0.
         eta_a, eta_w: learning rates, positive.
-        batch: leading axes of independent starts.
+        batch: leading axes of independent starts, or the length of one.
 
     Returns:
         A (*batch, h, c) and W (*batch, h, d).
 
     Raises:
         ValueError: no such weights exist (the reason is given), or an argument is out of its domain.
-        TypeError: the generator is of neither kind.
+        TypeError: the generator is of neither kind, or delta, scale or a rate is not one real number.
 
     Source: kunin2024, App. B.1.6, Assumption 7.
 
@@ -142,23 +143,34 @@ def isotropic_init(
     >>> (A @ A.T - W @ W.T).round(12).tolist()
     [[0.5, 0.0], [0.0, 0.5]]
     """
+    given = {"delta": delta, "scale": scale, "eta_a": eta_a, "eta_w": eta_w}
+    delta, scale, eta_a, eta_w = (_number(name, value) for name, value in given.items())
     _check_start(h, d, c, delta, scale, eta_a, eta_w)
     normal, xp = _source(generator)
     upstream = delta > 0 or (delta == 0 and h <= c)
     free, bound, rank = (d, c, h) if upstream else (c, d, h)
     if delta == 0 and h > max(c, d):
         rank = min(h, d, c)
+    batch = (batch,) if isinstance(batch, numbers.Integral) else tuple(batch)
     layer = scale * normal((*batch, rank, free))
     rates = (eta_a, eta_w) if upstream else (eta_w, eta_a)
     basis, values, _ = xp.linalg.svd(layer, full_matrices=True)
-    squares = xp.concatenate((values**2, 0 * layer[..., :, 0]), -1)[..., :rank]
-    sizes = xp.sqrt((abs(delta) + rates[0] * squares) / rates[1])
+    values = xp.concatenate((values, 0 * layer[..., :, 0]), -1)[..., :rank]
+    sizes = arrays.hypot(xp, rates[0] ** 0.5 * values, abs(delta) ** 0.5 + 0 * values) / rates[1] ** 0.5
     frame = transpose(_orthonormal(xp, normal((*batch, bound, rank))))
     other = (basis * sizes[..., None, :]) @ frame
     if rank < h:
         hidden = _orthonormal(xp, normal((*batch, h, rank)))
         layer, other = hidden @ layer, hidden @ other
     return (other, layer) if upstream else (layer, other)
+
+
+def _number(name: str, value: Any) -> float:
+    """The float of a real number, or of an array of no axes that holds one."""
+    number = value.item() if getattr(value, "shape", None) == () else value
+    if not isinstance(number, numbers.Real):
+        raise TypeError(f"{name} must be one real number, got {value!r}")
+    return float(number)
 
 
 def _check_start(h: int, d: int, c: int, delta: float, scale: float, eta_a: float, eta_w: float) -> None:

@@ -237,6 +237,38 @@ def test_bad_sizes_of_a_start_are_named(changed, message):
         isotropic_init(2, 3, 3, 1.0, 0)
 
 
+@pytest.mark.parametrize("name", ["delta", "scale", "eta_a", "eta_w"])
+@pytest.mark.parametrize("value", [np.ones(2), "1", None, [1.0], 1j])
+def test_what_is_not_one_number_is_refused_and_named(name, value):
+    arguments = {"delta": 1.0} | {name: value}
+    with pytest.raises(TypeError, match=f"{name} must be one real number, got"):
+        isotropic_init(2, 3, 3, generator=np.random.default_rng(0), **arguments)
+
+
+@pytest.mark.parametrize("number", [1, np.float32(1.0), np.array(1.0), torch.tensor(1.0, requires_grad=True)])
+def test_one_number_may_be_of_any_kind(number):
+    start = isotropic_init(2, 3, 3, number, np.random.default_rng(0), scale=number, eta_a=number)
+    for one, other in zip(start, isotropic_init(2, 3, 3, 1.0, np.random.default_rng(0)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_number_of_starts_is_a_batch_of_one_axis():
+    for number, axes in ((3, (3,)), (np.int64(3), (3,)), ([2, 3], (2, 3))):
+        pairs = [isotropic_init(2, 3, 4, 1.0, np.random.default_rng(0), batch=b) for b in (number, axes)]
+        for one, other in zip(*pairs, strict=True):
+            assert one.shape[:-2] == axes
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("h", [1, 2, 5])
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_balanced_starts_of_any_scale_are_balanced(h, scale):
+    A, W = isotropic_init(h, 3, 4, 0.0, np.random.default_rng(0), scale=scale, eta_a=1.5, eta_w=0.4)
+    found = conserved(A / scale, W / scale, eta_a=1.5, eta_w=0.4)
+    np.testing.assert_allclose(found, 0, atol=1e-14 * np.abs(W / scale).max() ** 2 * h)
+    assert np.abs(A / scale).min() > 1e-3 and np.abs(W / scale).min() > 1e-3
+
+
 def test_small_singular_values_survive_the_square_roots_of_a_balanced_network():
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(2))
