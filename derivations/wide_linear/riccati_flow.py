@@ -47,6 +47,7 @@ _SERIES = np.array(
     ]
 )
 _CACHED = 2**16
+_LEAST = 0.48
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,12 @@ class Factors(NamedTuple):
 
 def _decayed(xp: Any, x: Array) -> Array:
     """e^x, bounded from below so that its square is still a normal number: others are slow, and count for nothing."""
-    return xp.exp(xp.clip(x, 0.48 * math.log(xp.finfo(x.dtype).tiny), None))
+    return xp.exp(xp.clip(x, _LEAST * math.log(xp.finfo(x.dtype).tiny), None))
+
+
+def _arrived(xp: Any, t: Array) -> Array:
+    """t, bounded from above so that t^3, which modes without a rate need, stays below one over `_decayed` squared."""
+    return xp.clip(t, None, float(xp.finfo(t.dtype).tiny) ** (-2 * _LEAST / 3))
 
 
 def _grown(xp: Any, rate: Array, t: Array) -> Array:
@@ -297,7 +303,8 @@ def matrix_riccati(
             a pole of nu to rounding.
         TypeError: complex or non-numeric data.
 
-    Accurate to rounding in units of |R| + |nu| for nu and of |C| for C, times the condition of the problem, for any t.
+    Accurate to rounding in units of |R| + |nu| for nu and of |C| for C, times the condition of the problem, for any t;
+    times above 1e98 (1e12 in float32) count as that long, which only modes without a rate could tell.
     Derivatives with respect to gram need distinct eigenvalues.
 
     Source: kunin2024, App. B.1.1, where the system is said to be solvable in a shared eigenspace only.
@@ -317,7 +324,7 @@ def matrix_riccati(
 def _solution(read: Collected) -> tuple[Array, Array]:
     xp = read.xp
     times = read["t"] if len(read["t"].shape) else read["t"][None]
-    times = arrays.where(xp, times >= 0, times, float("nan"))
+    times = arrays.where(xp, times >= 0, _arrived(xp, times), float("nan"))
     frame = _frame(xp, read)
     f = _factors(xp, times, frame.rates)
     length = max(1, len(times)) if xp is not np else max(1, _CACHED // max(1, frame.nu0.size))

@@ -97,6 +97,34 @@ def test_long_times_are_the_fixed_points_and_the_way_there_is_exponential(delta)
     assert np.log(gaps[0] / gaps[1]) == pytest.approx(2.0, rel=1e-2)
 
 
+@pytest.mark.parametrize("as_array", [np.asarray, torch.tensor], ids=["numpy", "torch"])
+@pytest.mark.parametrize("delta", [0.5, 0.0, -0.5, 1e-200])
+@pytest.mark.parametrize(
+    ("dtype", "times"), [(np.float64, [1e20, 1e280, 1e300, 1e308]), (np.float32, [1e8, 1e20, 1e30, 3e38])]
+)
+def test_no_finite_time_is_too_long(dtype, times, delta, as_array):
+    rng = np.random.default_rng(5)
+    factor = rng.normal(size=(3, 3))
+    gram, nu0 = factor.T @ factor, rng.normal(size=(3, 3)) + 3 * np.eye(3)
+    values, axes = np.linalg.eigh(gram)
+    R = (axes * np.sqrt(values + delta**2 / 4)) @ axes.T
+    arguments = [as_array(np.asarray(x, dtype=dtype)) for x in (times, nu0, np.eye(3), gram, delta)]
+    for found, sign in zip(matrix_riccati(*arguments), (-1, 1), strict=True):
+        end = R + sign * delta / 2 * np.eye(3)
+        rounding = 20 * np.finfo(dtype).eps * np.abs(end).max()
+        np.testing.assert_allclose(found, np.stack([end] * 4), rtol=0, atol=rounding)
+
+
+def test_what_falls_without_a_rate_has_fallen_to_zero_after_any_long_time():
+    """Where the target has no rank and the balance is zero, nu falls as 1 / t and C as 3 / (2 t)."""
+    for dtype, times in ((np.float64, [1e100, 1e150, 1e300, 1e308]), (np.float32, [1e12, 1e15, 1e30, 3e38])):
+        end = np.diag([1.0, 0.0])
+        start = (np.asarray(x, dtype=dtype) for x in (times, [[0.3, 0.1], [0.2, 0.4]], np.eye(2), end))
+        for found in matrix_riccati(*start, 0.0):
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, [end] * 4, rtol=0, atol=20 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("delta", [0.7, 0.0, -0.3])
 def test_stopping_and_starting_again_changes_nothing(delta):
     nu0, C0, gram, *_ = network(5, delta, 0.5, 8)
