@@ -81,7 +81,8 @@ def isotropic_flow(
         TypeError: complex or non-numeric data.
 
     Accurate to rounding in units of |A|^2 and |W|^2, times the condition of the problem, for any t. Derivatives with
-    respect to beta_star need distinct singular values, and distinct from zero where d != c.
+    respect to beta_star need distinct singular values, and distinct from zero where d != c or the balance is zero. An
+    overlap that is zero counts as constant: derivatives are those along starts that keep it.
 
     Source: kunin2024, App. B.1.6; braun2022, Theorem 3.1; Fukumizu (1998).
 
@@ -156,8 +157,8 @@ def _modes(xp: Any, a: Array, w: Array, b: Array, delta: Array) -> Modes:
     d, c = b.shape[-2:]
     u, s, v = xp.linalg.svd(b, full_matrices=False)
     v, half = transpose(v), delta[..., None] / 2
-    R = arrays.hypot(xp, s, half + 0 * s)
-    cos, sin = (x[..., None, :] for x in _turn(xp, s, half, R))
+    R, *turn = _turn(xp, s, half)
+    cos, sin = (x[..., None, :] for x in turn)
     av, wu = a @ v, w @ u
     size_a, size_w = (linalg.size(xp, arrays.detach(x))[..., None, None] for x in (a, w))
     overlaps = [av * cos + wu * sin, wu * cos - av * sin]
@@ -184,15 +185,15 @@ def _modes(xp: Any, a: Array, w: Array, b: Array, delta: Array) -> Modes:
     )
 
 
-def _turn(xp: Any, s: Array, half: Array, R: Array) -> tuple[Array, Array]:
-    """cos and sin of the angle between an eigenvector of F and the readout, (..., k); where F = 0 any will do."""
-    upstream, still = half >= 0, R == 0
-    larger = R + xp.where(upstream, half, -half)
-    smaller = arrays.divide(xp, s * s, larger)
-    whole = arrays.where(xp, still, 1.0, 2 * R)
-    cos = arrays.sqrt(xp, xp.where(upstream, larger, smaller) / whole)
-    sin = arrays.sqrt(xp, xp.where(upstream, smaller, larger) / whole)
-    return arrays.where(xp, still, 1.0, cos), sin
+def _turn(xp: Any, s: Array, half: Array) -> tuple[Array, Array, Array]:
+    """R, and cos and sin of the angle between an eigenvector of F and the readout, (..., k), any where F = 0."""
+    upstream = half >= 0
+    level = xp.where(upstream, half, -half)
+    R = xp.where(s == 0, level + 0 * s, arrays.hypot(xp, s, half + 0 * s))
+    larger = R + level
+    large = arrays.sqrt(xp, arrays.divide(xp, larger, 2 * R, fill=1.0))
+    small = arrays.divide(xp, s, larger) * large
+    return R, xp.where(upstream, large, small), xp.where(upstream, small, large)
 
 
 def _name(x: Array) -> str:
@@ -256,8 +257,9 @@ def _solution(read: Collected) -> LinearFlow:
 def _outer(xp: Any, times: Array, modes: Modes) -> Array:
     """Z^T Z (..., T, c + d, c + d)."""
     rates, t = modes.rates[..., None, :], times[:, None]
-    kappa = t * arrays.phi1(xp, -2 * xp.abs(rates) * t)
-    growth = arrays.where(xp, rates > 0, rates, 0.0) * t
+    grows = rates >= 0
+    growth, fall = xp.where(grows, rates * t, 0 * t), xp.where(grows, 0 * t, rates * t)
+    kappa = t * arrays.phi1(xp, 2 * (fall - growth))
     tiny = 1e-30 if _name(times).endswith("32") else 1e-300
     weight = arrays.detach(growth + xp.log(xp.clip(kappa, tiny, None)) / 2)
     rows, heights = _triangle(xp, modes.overlaps, modes.noise, weight)
@@ -267,7 +269,6 @@ def _outer(xp: Any, times: Array, modes: Modes) -> Array:
     inner = transpose(scaled) @ linalg.solve(
         xp, base + (scaled * kappa[..., None, :]) @ transpose(scaled), scaled
     )
-    fall = xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)
-    columns = modes.vectors[..., None, :, :] * fall[..., None, :]
+    columns = modes.vectors[..., None, :, :] * xp.exp(fall)[..., None, :]
     total = columns @ inner @ transpose(columns)
     return (total + transpose(total)) / 2

@@ -71,8 +71,9 @@ def _rates(xp: Any, G: Array, delta: Array) -> Rates:
     upstream = delta >= 0
     imbalance = xp.where(upstream, delta, -delta)
     R = arrays.hypot(xp, arrays.sqrt(xp, G), delta / 2)
+    smaller = arrays.divide(xp, G, R + imbalance / 2)
+    R = xp.where(G == 0, imbalance / 2 + smaller, R)
     larger = R + imbalance / 2
-    smaller = arrays.divide(xp, G, larger)
     return Rates(
         upstream=upstream,
         delta=delta,
@@ -163,7 +164,7 @@ def _by_series(xp: Any, t: Array, x: Array, rates: Rates, known: tuple[Array, ..
     whose terms are all positive: divided differences of the exponential function, seen from its smallest argument.
     """
     power, *_, fading = known
-    p = arrays.divide(xp, rates.rho_plus, rates.R, fill=1.0)
+    p = arrays.divide(xp, rates.rho_plus, rates.R, fill=2.0)
     series, exponents = (linalg.constant_like(xp, x, p) for x in (_SERIES, _EXPONENTS))
     series = xp.einsum("qnj,...j->q...n", series, p**exponents)
     powers = [0 * x + 1]
@@ -195,7 +196,8 @@ def _frame(xp: Any, read: Collected) -> Frame:
     G, nu0, C0 = read["gram"], read["nu0"], read["C0"]
     values, axes = xp.linalg.eigh((G + transpose(G)) / 2)
     values, axes = xp.flip(values, (-1,)), xp.flip(axes, (-1,))
-    rates = _rates(xp, xp.clip(values, 0.0, None)[..., None], read["delta"][..., None, None])
+    values = values - arrays.detach(xp.clip(values, None, 0.0))
+    rates = _rates(xp, values[..., None], read["delta"][..., None, None])
     nu0 = transpose(axes) @ nu0 @ axes
     L = linalg.cholesky(xp, transpose(axes) @ ((C0 + transpose(C0)) / 2) @ axes)
     one = linalg.identity_like(xp, nu0, nu0.shape[-1])
@@ -305,7 +307,7 @@ def matrix_riccati(
 
     Accurate to rounding in units of |R| + |nu| for nu and of |C| for C, times the condition of the problem, for any t;
     times above 1e98 (1e12 in float32) count as that long, which only modes without a rate could tell.
-    Derivatives with respect to gram need distinct eigenvalues.
+    Derivatives with respect to gram need distinct eigenvalues, and distinct from zero where delta = 0.
 
     Source: kunin2024, App. B.1.1, where the system is said to be solvable in a shared eigenspace only.
 

@@ -194,6 +194,35 @@ def test_torch_gives_the_same_numbers_and_exact_derivatives(h, d, c, delta):
 
 
 @pytest.mark.parametrize(
+    ("A", "W", "beta_star"),
+    [
+        ([[1.0]], [[1.0, 0.0]], [[0.7], [0.2]]),
+        ([[1.0, 0.0]], [[1.0]], [[0.7, 0.2]]),
+        ([[1.0]], [[1.0]], [[0.0]]),
+    ],
+    ids=["more inputs", "more outputs", "nothing to learn"],
+)
+def test_derivatives_in_the_start_are_exact_where_a_mode_has_no_rate(A, W, beta_star):
+    assert not conserved(A, W).any()
+    layers = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (A, W)]
+    assert torch.autograd.gradcheck(
+        lambda A, W: tuple(isotropic_flow([0.05, 0.3, 2.0], A, W, beta_star, check=False)), layers, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("delta", [0.5, -0.5])
+@pytest.mark.parametrize(
+    "beta_star", [np.diag([1.0, 0.0]), np.outer([1.0, 2.0], [0.3, 0.4])], ids=["exact", "rounded"]
+)
+def test_derivatives_are_exact_where_the_target_loses_rank(beta_star, delta):
+    start = isotropic_init(2, 2, 2, delta, np.random.default_rng(0), scale=0.5)
+    inputs = [torch.tensor(x, requires_grad=True) for x in (*start, beta_star)]
+    assert torch.autograd.gradcheck(
+        lambda *x: tuple(isotropic_flow([0.05, 0.3, 2.0], *x, check=False)), inputs, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"A": np.eye(2), "W": np.diag([1.0, 2.0])}, "A and W must be isotropic"),

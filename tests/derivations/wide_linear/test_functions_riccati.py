@@ -211,6 +211,25 @@ def test_torch_gives_the_same_numbers_and_exact_derivatives():
     assert batched.shape == (4, 3, 3, 3)
 
 
+@pytest.mark.parametrize("delta", [0.5, 0.0, -0.5])
+@pytest.mark.parametrize("least", [0.0, -1e-17])
+def test_derivatives_are_exact_where_the_target_loses_rank(delta, least):
+    """In the balance for every balance; in the Gram matrix, which can only grow there, unless the balance is zero."""
+    times, nu0, C0 = [0.05, 0.3, 3.0], torch.tensor([[0.3, 0.1], [0.2, 0.4]], dtype=torch.float64), np.eye(2)
+    gram = torch.diag(torch.tensor([1.0, least], dtype=torch.float64))
+    direction = torch.tensor([[0.1, 0.3], [0.3, 0.9]], dtype=torch.float64)
+
+    def solution(balance, growth):
+        return torch.stack(matrix_riccati(times, nu0, C0, gram + growth * direction, balance, check=False))
+
+    start = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (delta, 0.0)]
+    assert torch.autograd.gradcheck(lambda x: solution(x, 0.0), start[0], atol=1e-6)
+    if delta != 0:
+        slope = torch.func.jacrev(solution, 1)(*start)
+        near, far = ((solution(delta, step) - solution(delta, 0.0)) / step for step in (1e-5, 2e-5))
+        np.testing.assert_allclose(slope.detach(), 2 * near - far, atol=1e-8)
+
+
 def test_float32_stays_float32_and_is_accurate_to_its_rounding():
     nu0, C0, gram, *_ = network(3, 0.5, 0.5, 5)
     single = [x.astype(np.float32) for x in (nu0, C0, gram)]
