@@ -12,18 +12,9 @@ weight decay and adaptive steps are other flows, which do not keep them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
-
-CONVOLUTIONS = ("Conv1d", "Conv2d", "Conv3d")
-# What may lie between two layers: maps that commute with mixing the channels keep the matrix Δ, maps that commute
-# only with rescaling each channel by a positive number keep its diagonal.
-MIXING = ("Identity", "Flatten", *(f"{kind}AvgPool{k}d" for kind in ("", "Adaptive") for k in (1, 2, 3)))
-RESCALING = (
-    *("ReLU", "LeakyReLU", "PReLU", "RReLU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"),
-    *(f"{kind}MaxPool{k}d" for kind in ("", "Adaptive") for k in (1, 2, 3)),
-)
 
 
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
@@ -47,97 +38,43 @@ def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
 def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, object]:
     """δ or Δ between every two neighbouring layers of a feed-forward torch network that have one.
 
-    ``network`` is an ``nn.Sequential``, nested or not, or a list of modules in the order of evaluation, of linear
-    layers and convolutions with or without biases. Between two of them, ReLU, leaky ReLU, PReLU, dropout and
-    max-pooling keep δ per neuron or channel, a tensor (C,); nothing at all, average pooling and flattening keep
-    Δ, (C, C). Two layers with anything else between them (tanh, normalisation) have neither, and are left out;
-    so are frozen ones and, where the matrix is concerned, the off-diagonal part of grouped convolutions.
+    ``network`` is an ``nn.Sequential``, nested or not, or a list (``nn.ModuleList``) of modules, which counts as in
+    the order of evaluation, of linear layers and convolutions with or without biases. Between two of them, ReLU,
+    leaky ReLU, PReLU, dropout and max-pooling keep δ per neuron or channel, a tensor (C,); nothing at all, average
+    pooling and flattening keep Δ, (C, C), of which only the diagonal is returned for grouped convolutions. Linear
+    layers act along the last axis, behind any others. Convolutions count as fed with a batch, unless Flatten(0)
+    says that there is none.
+
+    Left out are two layers that have no balance: anything else lies between them (tanh, normalisation, pools over the
+    neurons of a linear layer); the upper one acts along another axis than that of the neurons (a linear layer on
+    the width of an image); one of their weights is frozen, or a bias of the lower one that is not zero.
     ``rates`` gives the learning rate of each layer, by its name in the network; weights and bias share it.
 
     Returns tensors by names like "0-2", lower layer first. Raises ValueError for a network that is not a plain
-    sequence, for layers that do not fit, for missing rates, and if there is nothing to conserve.
+    sequence, for layers that do not fit, that share parameters or compute them from others (weight norm), for
+    missing rates, and, with the reasons, if there is nothing to conserve.
     """
-    layers = list(_pairs(network))
-    names = {name for pair in layers for name in (pair[0], pair[2])}
+    from numerics.neighbours import POOLS, RESCALING, groups, neighbours
+
+    pairs, gaps = neighbours(network)
+    if not pairs:
+        raise ValueError(
+            "no two neighbouring layers of this network conserve a balance: "
+            f"{'; '.join(gaps) or 'there are no two neighbouring layers'}. Between linear layers and convolutions "
+            f"there may be {', '.join((*RESCALING, 'Identity', 'Flatten'))}, and above convolutions {', '.join(POOLS)}"
+        )
+    names = {name for pair in pairs for name in (pair.low, pair.high)}
     if rates is not None and not names <= set(rates):
         raise ValueError(f"rates must name the layers {sorted(names)}, got {sorted(rates)}")
     found = {}
-    for low, below, high, above, mixing in layers:
-        incoming, outgoing = _incoming(below), _outgoing(low, below, high, above)
-        eta_below, eta_above = (1.0, 1.0) if rates is None else (rates[low], rates[high])
-        if mixing and _groups(below) == _groups(above) == 1:
-            value = layer_balance(outgoing, incoming, eta_above, eta_below)
+    for pair in pairs:
+        eta_below, eta_above = (1.0, 1.0) if rates is None else (rates[pair.low], rates[pair.high])
+        if pair.mixing and groups(pair.below) == groups(pair.above) == 1:
+            value = layer_balance(pair.outgoing, pair.incoming, eta_above, eta_below)
         else:
-            value = eta_below * (outgoing**2).sum(-1) - eta_above * (incoming**2).sum(-1)
-        found[f"{low}-{high}"] = value
-    if not found:
-        raise ValueError(
-            "no two neighbouring layers of this network conserve a balance: between them there may be only "
-            f"{', '.join(sorted({*MIXING, *RESCALING}))}"
-        )
+            value = eta_below * (pair.outgoing**2).sum(-1) - eta_above * (pair.incoming**2).sum(-1)
+        found[f"{pair.low}-{pair.high}"] = value
     return found
-
-
-def _pairs(network) -> Iterator[tuple]:
-    """Neighbouring layers (name, layer, name, layer, whether only linear maps lie between them)."""
-    before, mixing, seen = None, True, set()
-    for name, module in _modules(network):
-        kind = type(module).__name__
-        if kind == "Linear" or kind in CONVOLUTIONS:
-            if id(module) in seen:
-                raise ValueError(f"layer {name} is used twice: a shared layer has no balance of its own")
-            seen.add(id(module))
-            trained = module.weight.requires_grad
-            if before is not None and trained and before[1].weight.requires_grad:
-                yield (*before, name, module, mixing)
-            before, mixing = (name, module), True
-        elif kind in RESCALING:
-            mixing = False
-        elif kind not in MIXING:
-            before = None
-
-
-def _modules(network, prefix: str = "") -> Iterator[tuple[str, object]]:
-    from torch import nn
-
-    if not isinstance(network, nn.Sequential | nn.ModuleList | list | tuple):
-        raise ValueError(
-            f"the order of the layers of a {type(network).__name__} is not known: give an nn.Sequential, or its "
-            "layers and activations in a list, in the order of evaluation"
-        )
-    named = network.named_children() if isinstance(network, nn.Module) else enumerate(network)
-    # Not named_children alone: it leaves out a module that occurs a second time.
-    if isinstance(network, nn.Sequential | nn.ModuleList):
-        named = network._modules.items()
-    for name, module in named:
-        if isinstance(module, nn.Sequential):
-            yield from _modules(module, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", module
-
-
-def _groups(layer) -> int:
-    return getattr(layer, "groups", 1)
-
-
-def _incoming(layer):
-    """(C, ·): all that a neuron or channel adds up, its bias included."""
-    import torch
-
-    weight = layer.weight.flatten(1)
-    return weight if layer.bias is None else torch.cat([weight, layer.bias[:, None]], 1)
-
-
-def _outgoing(low: str, below, high: str, above):
-    """(C, ·): all that a neuron or channel is multiplied with in the layer above."""
-    channels, weight, groups = below.weight.shape[0], above.weight, _groups(above)
-    taken = weight.shape[1] * groups
-    flattened = type(above).__name__ == "Linear"
-    if taken != channels and not (flattened and taken % channels == 0):
-        raise ValueError(f"layer {high} takes {taken} channels, but layer {low} gives {channels}")
-    if flattened:
-        return weight.unflatten(1, (channels, -1)).transpose(0, 1).flatten(1)
-    return weight.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1).flatten(1)
 
 
 class DriftRecorder:

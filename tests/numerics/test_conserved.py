@@ -188,7 +188,7 @@ def test_networks_without_a_known_balance_are_refused(network, message):
 
 def test_a_layer_that_is_used_twice_is_refused():
     shared = nn.Linear(4, 4)
-    with pytest.raises(ValueError, match="layer 2 is used twice"):
+    with pytest.raises(ValueError, match="0 and 2 share a weight"):
         balances(nn.Sequential(shared, nn.ReLU(), shared))
 
 
