@@ -18,21 +18,87 @@ import numpy as np
 
 
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
-    """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays or tensors; returns (...)."""
+    """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays, lists or tensors; returns (...).
+
+    The rates are scalars or broadcast with a. Tensors give a tensor, all else an array.
+    """
+    a, w, eta_a, eta_w = _numbers(a, w, eta_a, eta_w)
     return eta_w * a * a - eta_a * (w * w).sum(-1)
 
 
 def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
     """δ_k = η_w a_k² − η_a‖w_k‖² of f(x) = aᵀσ(Wx), for a (..., h), W (..., h, d); returns (..., h).
 
-    Conserved for every piecewise linear σ without an offset.
+    Conserved for every piecewise linear σ without an offset. A rate is a scalar, or it belongs to the networks of
+    the batch and has the shape (...), where an axis may be 1. Arrays and lists give an array, tensors a tensor.
+    Raises ValueError for a rate of another shape and for weights that do not fit.
+
+    >>> neuron_deltas([[1.0, 2.0], [1.0, 2.0]], [[[1.0], [1.0]], [[1.0], [1.0]]], eta_w=[1.0, 10.0]).tolist()
+    [[0.0, 3.0], [9.0, 39.0]]
     """
-    return single_neuron_delta(a, W, eta_a, eta_w)
+    a, W, eta_a, eta_w = _numbers(a, W, eta_a, eta_w)
+    batch = _batch("a", a, W)
+    return single_neuron_delta(a, W, _rate("eta_a", eta_a, batch, 1), _rate("eta_w", eta_w, batch, 1))
 
 
 def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
-    """Δ = η_w AAᵀ − η_a WWᵀ of f(x) = AᵀWx, for A (..., h, c), W (..., h, d); returns (..., h, h)."""
+    """Δ = η_w AAᵀ − η_a WWᵀ of f(x) = AᵀWx, for A (..., h, c), W (..., h, d); returns (..., h, h).
+
+    Rates, kinds of arrays and errors as in ``neuron_deltas``.
+
+    >>> layer_balance([[1.0], [2.0]], [[1.0, 0.0], [0.0, 1.0]], eta_a=3.0).tolist()
+    [[-2.0, 2.0], [2.0, 1.0]]
+    """
+    A, W, eta_a, eta_w = _numbers(A, W, eta_a, eta_w)
+    batch = _batch("A", A, W)
+    eta_a, eta_w = _rate("eta_a", eta_a, batch, 2), _rate("eta_w", eta_w, batch, 2)
     return eta_w * (A @ A.swapaxes(-1, -2)) - eta_a * (W @ W.swapaxes(-1, -2))
+
+
+def _numbers(*values):
+    """Lists as tensors if there is a tensor, as arrays otherwise; scalars stay, and do not widen a dtype."""
+    tensor = next((value for value in values if hasattr(value, "detach")), None)
+    if tensor is not None:
+        import torch
+
+        dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
+    numbers = []
+    for value in values:
+        if hasattr(value, "detach") or np.ndim(value) == 0:
+            numbers.append(value)
+        elif tensor is not None:
+            numbers.append(torch.as_tensor(value, dtype=dtype, device=tensor.device))
+        else:
+            array = np.asarray(value)
+            # Squares of integers overflow without a word.
+            numbers.append(array.astype(float) if array.dtype.kind in "biu" else array)
+    return numbers
+
+
+def _batch(name: str, A, W) -> tuple[int, ...]:
+    """The shape (...) of a batch of networks with outgoing weights a (..., h) or A (..., h, c) and W (..., h, d)."""
+    shape, axes = ("(..., h)", 1) if name == "a" else ("(..., h, c)", 2)
+    try:
+        if min(np.ndim(A) - axes, np.ndim(W) - 2) < 0 or A.shape[-axes] != W.shape[-2]:
+            raise ValueError
+        return np.broadcast_shapes(A.shape[:-axes], W.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"{name} must be {shape} and W (..., h, d), with the same h and a common batch: {name} has shape "
+            f"{tuple(np.shape(A))}, W {tuple(np.shape(W))}"
+        ) from None
+
+
+def _rate(name: str, eta, batch: tuple[int, ...], axes: int):
+    """A rate of each network of a batch, against that many further axes; a scalar stays as it is."""
+    shape = np.shape(eta)
+    if shape == ():
+        return eta
+    if len(shape) != len(batch) or not all(a in (1, size) for a, size in zip(shape, batch, strict=True)):
+        raise ValueError(
+            f"{name} must be a scalar or have the shape {batch} of the batch of networks, not {tuple(shape)}"
+        )
+    return eta[(..., *[None] * axes)]
 
 
 def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, object]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from numerics.conserved import DriftRecorder, balances, layer_balance, neuron_deltas
+from numerics.conserved import DriftRecorder, balances, layer_balance, neuron_deltas, single_neuron_delta
 from numerics.networks.linear import WideLinear
 from numerics.networks.two_layer import TwoLayer
 from numerics.order import fit_order, has_order
@@ -166,6 +166,80 @@ def test_two_layer_networks_have_the_balances_of_their_layers():
         rtol=1e-12,
         atol=1e-13,
     )
+
+
+def batch_of_networks(generator, batch, h=3):
+    return (generator.standard_normal((*batch, h, *last)) for last in ((), (2,), (4,)))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, torch.as_tensor])
+def test_rates_belong_to_the_networks_of_a_batch(batch, convert):
+    """Also where there are as many networks as neurons."""
+    generator = np.random.default_rng(7)
+    a, A, W = batch_of_networks(generator, batch)
+    eta_a, eta_w = generator.uniform(0.5, 2.0, (2, *batch))
+    rates = [convert(eta) if batch else float(eta) for eta in (eta_a, eta_w)]
+    deltas = neuron_deltas(convert(a), convert(W), *rates)
+    Delta = layer_balance(convert(A), convert(W), *rates)
+    assert isinstance(deltas, torch.Tensor if convert is torch.as_tensor else np.ndarray)
+    for network in np.ndindex(batch):
+        own = (float(eta_a[network]), float(eta_w[network]))
+        np.testing.assert_allclose(
+            deltas[network], own[1] * a[network] ** 2 - own[0] * (W[network] ** 2).sum(-1), rtol=1e-13
+        )
+        np.testing.assert_allclose(Delta[network], layer_balance(A[network], W[network], *own), rtol=1e-13)
+
+
+def test_an_axis_of_a_rate_may_be_shared_by_the_batch():
+    a, A, W = batch_of_networks(np.random.default_rng(7), (2, 3))
+    for balance, outgoing in ((neuron_deltas, a), (layer_balance, A)):
+        found = balance(outgoing, W, np.array([[0.5], [2.0]]), np.array([[1.0, 2.0, 3.0]]))
+        np.testing.assert_allclose(found[1, 2], balance(outgoing[1, 2], W[1, 2], 2.0, 3.0), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "eta", [np.ones(3), [1.0, 2.0], np.ones((3, 1)), np.ones((2, 3, 3)), np.ones((4, 3))]
+)
+def test_rates_of_another_shape_than_that_of_the_batch_are_refused(eta):
+    a, A, W = batch_of_networks(np.random.default_rng(7), (2, 3))
+    for balance, outgoing in ((neuron_deltas, a), (layer_balance, A)):
+        with pytest.raises(ValueError, match=r"eta_a must be a scalar or have the shape \(2, 3\)"):
+            balance(outgoing, W, eta)
+        with pytest.raises(ValueError, match="eta_w must be a scalar"):
+            balance(torch.as_tensor(outgoing), W, 1.0, torch.as_tensor(eta))
+
+
+def test_one_network_has_one_rate_and_not_one_a_neuron():
+    a, A, W = batch_of_networks(np.random.default_rng(7), ())
+    for balance, outgoing in ((neuron_deltas, a), (layer_balance, A)):
+        with pytest.raises(ValueError, match=r"eta_a must be a scalar or have the shape \(\)"):
+            balance(outgoing, W, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("balance", "outgoing", "W", "message"),
+    [
+        (neuron_deltas, [1.0, 2.0], [[1.0], [2.0], [3.0]], r"a must be \(..., h\)"),
+        (neuron_deltas, 1.0, [[1.0]], r"a has shape \(\)"),
+        (neuron_deltas, [1.0], [1.0], r"W \(..., h, d\)"),
+        (neuron_deltas, np.ones((2, 3)), np.ones((4, 3, 1)), "a common batch"),
+        (layer_balance, [[1.0], [2.0]], [[1.0]], r"A must be \(..., h, c\)"),
+        (layer_balance, [1.0, 2.0], [[1.0], [2.0]], r"A has shape \(2,\)"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(balance, outgoing, W, message):
+    with pytest.raises(ValueError, match=message):
+        balance(outgoing, W)
+
+
+def test_whole_numbers_are_squared_as_numbers_and_dtypes_are_kept():
+    assert single_neuron_delta([4_000_000_000], [[0]]).tolist() == [1.6e19]
+    assert neuron_deltas([4_000_000_000], [[0]]).tolist() == [1.6e19]
+    for dtype in (np.float32, np.float64):
+        assert neuron_deltas(np.ones(2, dtype), np.ones((2, 1), dtype), 2.0).dtype == dtype
+    narrow = torch.ones(2, 2, dtype=torch.float32)
+    assert layer_balance(narrow[None], narrow[None], [2.0], 0.5).dtype == torch.float32
 
 
 @pytest.mark.parametrize(
