@@ -82,7 +82,7 @@ def isotropic_flow(
 
     Accurate to rounding in units of |A|^2 and |W|^2, times the condition of the problem, for any t. Derivatives with
     respect to beta_star need distinct singular values, and distinct from zero where d != c or the balance is zero. An
-    overlap that is zero counts as constant: derivatives are those along starts that keep it.
+    overlap that is zero has its derivative too, with the exponential of its growth cut at e^300, in float32 at e^30.
 
     Source: kunin2024, App. B.1.6; braun2022, Theorem 3.1; Fukumizu (1998).
 
@@ -157,8 +157,8 @@ def _modes(xp: Any, a: Array, w: Array, b: Array, delta: Array) -> Modes:
     d, c = b.shape[-2:]
     u, s, v = xp.linalg.svd(b, full_matrices=False)
     v, half = transpose(v), delta[..., None] / 2
-    R, *turn = _turn(xp, s, half)
-    cos, sin = (x[..., None, :] for x in turn)
+    R, *angle = turn(xp, s, half)
+    cos, sin = (x[..., None, :] for x in angle)
     av, wu = a @ v, w @ u
     size_a, size_w = (linalg.size(xp, arrays.detach(x))[..., None, None] for x in (a, w))
     overlaps = [av * cos + wu * sin, wu * cos - av * sin]
@@ -185,14 +185,16 @@ def _modes(xp: Any, a: Array, w: Array, b: Array, delta: Array) -> Modes:
     )
 
 
-def _turn(xp: Any, s: Array, half: Array) -> tuple[Array, Array, Array]:
-    """R, and cos and sin of the angle between an eigenvector of F and the readout, (..., k), any where F = 0."""
+def turn(xp: Any, s: Array, half: Array) -> tuple[Array, Array, Array]:
+    """R, and cos and sin of the angle between an eigenvector of F and the readout, (..., k), any where F = 0, for
+    singular values s >= 0 of the target and half the balance, which broadcast."""
     upstream = half >= 0
     level = xp.where(upstream, half, -half)
     R = xp.where(s == 0, level + 0 * s, arrays.hypot(xp, s, half + 0 * s))
-    larger = R + level
-    large = arrays.sqrt(xp, arrays.divide(xp, larger, 2 * R, fill=1.0))
-    small = arrays.divide(xp, s, larger) * large
+    # From the tangent, whose derivative in the balance is exactly zero at s = 0, however small R is.
+    tangent = arrays.divide(xp, s, R + level)
+    large = 1 / xp.sqrt(1 + tangent**2)
+    small = tangent * large
     return R, xp.where(upstream, large, small), xp.where(upstream, small, large)
 
 
@@ -220,12 +222,18 @@ def _triangle(xp: Any, overlaps: Array, noise: Array, growth: Array) -> tuple[Ar
         for earlier in basis:
             direction = direction - earlier * (earlier * direction).sum(-1)[..., None]
         direction = arrays.divide(xp, direction, arrays.norm(xp, direction)[..., None])
-        row = (direction[..., None, :] @ rest)[..., 0, :] * alive
-        rest = (rest - direction[..., :, None] * row[..., None, :]) * (alive & ~chosen)[..., None, :]
+        row = _zero_unless(xp, alive, (direction[..., None, :] @ rest)[..., 0, :])
+        rest = (rest - direction[..., :, None] * row[..., None, :]) * ~chosen[..., None, :]
+        rest = _zero_unless(xp, alive[..., None, :], rest)
         basis.append(direction)
         rows.append(row)
         heights.append(xp.clip(xp.amax(weight, -1), 0.0, None))
     return xp.stack(rows, -2), xp.stack(heights, -1)
+
+
+def _zero_unless(xp: Any, alive: Array, x: Array) -> Array:
+    """x where it is alive, and elsewhere a zero that has the derivative of x."""
+    return x - arrays.where(xp, alive, 0.0, arrays.detach(x))
 
 
 def _solution(read: Collected) -> LinearFlow:
@@ -263,8 +271,10 @@ def _outer(xp: Any, times: Array, modes: Modes) -> Array:
     tiny = 1e-30 if _name(times).endswith("32") else 1e-300
     weight = arrays.detach(growth + xp.log(xp.clip(kappa, tiny, None)) / 2)
     rows, heights = _triangle(xp, modes.overlaps, modes.noise, weight)
-    largest = 80.0 if _name(times).endswith("32") else 700.0
-    scaled = rows * xp.exp(xp.clip(growth[..., None, :] - heights[..., :, None], None, largest))
+    # Of an overlap that is zero, only the derivative is concerned, and must not overflow.
+    largest, least = (80.0, 30.0) if _name(times).endswith("32") else (700.0, 300.0)
+    limit = arrays.where(xp, rows == 0, least, largest + 0 * arrays.detach(rows))
+    scaled = rows * xp.exp(xp.minimum(growth[..., None, :] - heights[..., :, None], limit))
     base = linalg.identity_like(xp, rows, rows.shape[-2]) * xp.exp(-2 * heights)[..., None, :]
     inner = transpose(scaled) @ linalg.solve(
         xp, base + (scaled * kappa[..., None, :]) @ transpose(scaled), scaled

@@ -222,6 +222,33 @@ def test_derivatives_are_exact_where_the_target_loses_rank(beta_star, delta):
     )
 
 
+@pytest.mark.parametrize("beta_star", [np.diag([2.0, 1.0]), np.diag([2.0, -1.0])], ids=["falling", "growing"])
+def test_derivatives_are_exact_where_an_overlap_is_zero(beta_star):
+    inputs = [torch.tensor(x, requires_grad=True) for x in (np.eye(2), np.eye(2), beta_star)]
+    assert torch.autograd.gradcheck(
+        lambda *x: tuple(isotropic_flow([0.05, 0.3, 2.0], *x, check=False)), inputs, atol=1e-6
+    )
+
+
+def test_derivatives_in_the_start_are_exact_where_a_balance_of_rounding_is_the_rate():
+    root = np.diag(np.sqrt([0.7, 1.3]))
+    turn, other = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2, 2)))[0]
+    A, W = turn @ root, turn @ root @ other
+    assert 0 < abs(np.trace(conserved(A, W))) < 1e-15
+    layers = [torch.tensor(x, requires_grad=True) for x in (A, W)]
+    target = np.diag([1.0, 0.0])
+    assert torch.autograd.gradcheck(
+        lambda *x: tuple(isotropic_flow([0.05, 0.3, 2.0], *x, target, check=False)), layers, atol=1e-6
+    )
+
+
+def test_derivatives_at_a_zero_overlap_are_finite_however_late():
+    inputs = [torch.tensor(x, requires_grad=True) for x in (np.eye(2), np.eye(2), np.diag([2.0, -1.0]))]
+    flow = isotropic_flow([30.0, 1e3, 1e6], *inputs)
+    gradients = torch.autograd.grad(sum(x.sum() for x in flow), inputs)
+    assert all(x.isfinite().all() for x in gradients)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
