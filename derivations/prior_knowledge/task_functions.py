@@ -77,7 +77,8 @@ def forgetting(sigmas: object, second_moments: object, *, check: bool = True) ->
         rounding = 1 + 64 * xp.finfo(read.dtype).eps
         good = (moments * rounding >= squares) & xp.isfinite(moments)
         arrays.require("second_moments", good, "finite and at least |sigma|_F^2, as for whitened inputs")
-    rest = (xp.clip(moments - squares, 0.0, None))[..., :, None]
+    rest = moments - squares
+    rest = (rest - xp.clip(arrays.detach(rest), None, 0.0))[..., :, None]
     apart = tasks[..., None, :, :, :] - tasks[..., :, None, :, :]
     return ((apart * apart).sum((-2, -1)) + rest) / 2
 
@@ -105,6 +106,8 @@ def reversal(t: object, W1: object, W2: object, tau: object = 1, *, check: bool 
             (its imbalance is named), or shapes that do not fit.
         TypeError: complex or non-numeric data.
 
+    Derivatives are those along balanced starts; they need distinct eigenvalues of W1 W1^T + W2^T W2.
+
     Source: braun2022, Sec. 6, which refers to an appendix.
 
     >>> reversal([0.0, 0.5, 50.0], W1=[[1.0]], W2=[[1.0]])[:, 1, 0].round(6).tolist()
@@ -119,7 +122,10 @@ def reversal(t: object, W1: object, W2: object, tau: object = 1, *, check: bool 
         xp, W1, W2 = read.xp, read["W1"], read["W2"]
         offset, size = balance(read)[0], weight_size(read)
         rounding = 16 * xp.finfo(read.dtype).eps
-        offset = arrays.where(xp, xp.abs(offset) > rounding * size, offset, 0.0)[..., None, None]
+        # A balance that is zero to rounding keeps its derivative.
+        known = arrays.detach(offset)
+        offset = offset - arrays.where(xp, xp.abs(known) > rounding * size, 0.0, known)
+        offset = offset[..., None, None]
         values, axes = xp.linalg.eigh(W1 @ transpose(W1) + transpose(W2) @ W2)
         ratio_x, ratio_y = _ratios(xp, times, xp.clip(values, 0.0, None)[..., None, :] / 2, offset)
         first = transpose(W1) @ axes
@@ -172,7 +178,7 @@ def shallow(
         TypeError: complex or non-numeric data.
 
     Where sigma_xx is singular, sigma_yx of data has no part there and W keeps what it has; a sigma_yx that no data have
-    lets W grow linearly.
+    lets W grow linearly. Derivatives in sigma_xx need distinct eigenvalues.
 
     Source: braun2022, Sec. 6, which refers to an appendix.
 

@@ -41,6 +41,64 @@ def integrated(times, W1, W2, sigma):
     return Z.swapaxes(1, 2) @ Z
 
 
+def stepped(t, W1, W2, sigma, steps=200):
+    """QQ^T of the weights after steps of fourth order, for torch to differentiate."""
+
+    def velocity(W1, W2):
+        error = sigma - W2 @ W1
+        return W2.T @ error, error @ W1.T
+
+    h = t / steps
+    for _ in range(steps):
+        slopes = [velocity(W1, W2)]
+        for share in (0.5, 0.5, 1.0):
+            slopes.append(velocity(W1 + share * h * slopes[-1][0], W2 + share * h * slopes[-1][1]))
+        W1, W2 = (
+            W + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            for W, k1, k2, k3, k4 in zip((W1, W2), *slopes, strict=True)
+        )
+    Z = torch.cat((W1, W2.T), 1)
+    return Z.T @ Z
+
+
+def turned(squares, offset, *skews):
+    """W1, W2 with W2^T W2 - W1 W1^T = offset, from turns of hidden, input and output space."""
+    hidden, first, second = (torch.matrix_exp(x - x.T) for x in skews)
+    count = len(hidden)
+    low = torch.diag(torch.sqrt(squares)) @ torch.eye(count, len(first), dtype=squares.dtype)
+    high = torch.diag(torch.sqrt(squares + offset)) @ torch.eye(count, len(second), dtype=squares.dtype)
+    return hidden @ low @ first, (hidden @ high @ second).T
+
+
+def same_derivatives(found, expected, given):
+    """Whether two symmetric matrices, as functions of what is given, have the same derivatives."""
+    weight = torch.tensor(np.random.default_rng(0).normal(size=found.shape))
+    weight = weight + weight.T
+    for mine, theirs in zip(
+        *(torch.autograd.grad((x * weight).sum(), given, retain_graph=True) for x in (found, expected)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 3, 4), (3, 3, 3)])
+def test_derivatives_of_a_reversal_are_those_of_the_weights_also_where_the_balance_is_zero(shape):
+    rng = np.random.default_rng(2)
+    given = [rng.uniform(0.5, 2, shape[0]), 0.0, *(rng.normal(size=(n, n)) for n in shape)]
+    given = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in given]
+    for t in (0.3, 1.0):
+        W1, W2 = turned(*given)
+        same_derivatives(reversal(t, W1, W2), stepped(t, W1, W2, -W2 @ W1), given)
+
+
+def test_derivatives_of_forgetting_are_exact_where_a_linear_map_explains_everything():
+    sigmas = torch.tensor(np.random.default_rng(0).normal(size=(6, 3, 3)), requires_grad=True)
+    moments = (sigmas.detach() ** 2).sum((-2, -1))
+    moments = (moments * (1 + 2.3e-16 * torch.arange(-3.0, 3.0, dtype=torch.float64))).requires_grad_()
+    forgetting(sigmas, moments).sum().backward()
+    np.testing.assert_array_equal(moments.grad, np.full(6, 3.0))
+
+
 def test_forgetting_is_the_loss_on_the_data_of_the_other_task():
     rng = np.random.default_rng(0)
     tasks = [whitened_data(rng, 3, 2, 7) for _ in range(4)]
