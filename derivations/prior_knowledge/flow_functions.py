@@ -76,7 +76,12 @@ def qqt(
     Accurate to rounding in units of |Q|^2, times the condition of the problem, for any t: late times lose as many
     digits as `separatrix_distance` is smaller than the weights. Rational numbers lose none. Weights that are balanced
     to rounding leave |Z|^2 eps of the balance, which counts beside the singular values and beside 1/t: it costs large
-    weights digits. Gradients are those along balanced starts.
+    weights digits.
+
+    Derivatives are those along balanced starts, and with on_separatrix=True, where the distance is zero, along the
+    separatrix. Those in sigma_yx need singular values that are distinct, and distinct from zero where N_i != N_o or
+    lambda = 0: equal ones give NaN, or a wrong finite number where they are equal to rounding. For lambda = 0 those in
+    W1 and W2 are lost as well where a singular value is zero to rounding but not exactly.
 
     Source: braun2022, eq. (5), Theorem 3.1 and Sec. 6.
 

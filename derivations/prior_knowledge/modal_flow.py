@@ -19,6 +19,7 @@ import numpy as np
 
 from derivations.prior_knowledge.separatrix_functions import gaps, resolution, tie_of
 from derivations.prior_knowledge.start_checks import balance
+from derivations.wide_linear.linear_flow import turn
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
@@ -45,28 +46,27 @@ def _eigenvectors(read: Collected) -> tuple[Array, Array]:
     u, s, v = xp.linalg.svd(read["sigma_yx"], full_matrices=True)
     s = _tied(read, s)
     v, k, half = transpose(v), s.shape[-1], balance(read)[0][..., None] / 2
-    R = arrays.hypot(xp, s + 0 * half, half + 0 * s)
-    larger = R + xp.abs(half)
-    smaller = arrays.divide(xp, s * s, larger)
-    known = R > 0
-    cos = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, larger, smaller), 2 * R))
-    sin = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, smaller, larger), 2 * R))
-    cos, sin = (
-        arrays.where(xp, known, cos, 1.0)[..., None, :],
-        arrays.where(xp, known, sin, 0.0)[..., None, :],
-    )
+    R, *angle = turn(xp, s, half)
+    cos, sin = (x[..., None, :] for x in angle)
     zero = 0 * half[..., None]
+    other_v, other_u = _complement(v, k) + zero, _complement(u, k) + zero
     parts = (
         (v[..., :k] * sin, u[..., :k] * cos),
         (v[..., :k] * cos, -u[..., :k] * sin),
-        (v[..., k:] + zero, 0 * u[..., :1] * v[..., :1, k:] + zero),
-        (0 * v[..., :1] * u[..., :1, k:] + zero, u[..., k:] + zero),
+        (other_v, 0 * u[..., :1] * other_v[..., :1, :]),
+        (0 * v[..., :1] * other_u[..., :1, :], other_u),
     )
     vectors = xp.concatenate([xp.concatenate(pair, -2) for pair in parts], -1)
     rates = xp.concatenate((R, -R, -half + 0 * v[..., 0, k:], half + 0 * u[..., 0, k:]), -1)
     order = xp.argsort(-arrays.detach(rates), -1)
     take = np.take_along_axis if xp is np else xp.take_along_dim
     return take(vectors, order[..., None, :], -1), take(rates, order, -1)
+
+
+def _complement(axes: Array, count: int) -> Array:
+    """The columns after the first ones, as the complement of these: `svd` gives them no derivative."""
+    first, rest = axes[..., :count], arrays.detach(axes[..., count:])
+    return rest - first @ (transpose(first) @ rest)
 
 
 def _tied(read: Collected, s: Array) -> Array:
@@ -170,27 +170,25 @@ def lift(xp: Any, times: Array, frame: Frame) -> Array:
     exact flow up to a rotation of hidden space, in the basis of the modes. At t = 0 it is R."""
     rates, t = frame.rates[..., None, :], times[:, None]
     growing = arrays.where(xp, rates > 0, rates, 0.0)
-    lead = frame.lead[..., None, :]
+    falling, lead = xp.where(rates > 0, 0 * rates, rates), frame.lead[..., None, :]
     counts = (growing > 0).sum(-1)
     few, some = int(counts.min()), int(counts.max())
     gaps = xp.clip(growing[..., :some] - frame.lead[..., :, None], None, 0.0)
     first = frame.rows[..., None, :, :some] * xp.exp(gaps[..., None, :, :] * t[..., None])
     X = xp.concatenate((first, frame.rows[..., None, :, some:] * xp.exp(-lead * t)[..., None]), -1)
-    kappa = t * arrays.phi1(xp, -2 * xp.abs(rates) * t)
+    kappa = t * arrays.phi1(xp, 2 * (falling - growing) * t)
     H = (X * kappa[..., None, :]) @ transpose(X)
     size = H.shape[-1]
     H.reshape(*H.shape[:-2], size**2)[..., :: size + 1] += xp.exp(-2 * lead * t) + xp.finfo(X.dtype).tiny
-    Y = _forward(xp, linalg.cholesky(xp, H), X)
-    Y[..., few:] *= xp.exp(arrays.where(xp, rates < 0, rates, 0.0) * t)[..., None, few:]
-    return Y
+    faded = X[..., few:] * xp.exp(falling[..., few:] * t)[..., None, :]
+    return _forward(xp, linalg.cholesky(xp, H), xp.concatenate((X[..., :few], faded), -1))
 
 
 def _forward(xp: Any, L: Array, b: Array) -> Array:
-    """L^-1 b for lower triangular L (..., n, n) and b (..., n, m). NumPy has no routine for triangles."""
+    """L^-1 b for lower triangular L (..., n, n) and b (..., n, m), in the place of b: NumPy has no routine for it."""
     if xp is not np:
         return xp.linalg.solve_triangular(L, b, upper=False)
-    found = b.copy()
     for i in range(L.shape[-1]):
-        found[..., i, :] -= (L[..., i, None, :i] @ found[..., :i, :])[..., 0, :]
-        found[..., i, :] /= L[..., i, i, None]
-    return found
+        b[..., i, :] -= (L[..., i, None, :i] @ b[..., :i, :])[..., 0, :]
+        b[..., i, :] /= L[..., i, i, None]
+    return b

@@ -26,6 +26,7 @@ from derivations.prior_knowledge.start_checks import (
     unbalanced,
     weight_norm,
 )
+from derivations.wide_linear.linear_flow import turn
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
@@ -78,6 +79,11 @@ def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool
             (its imbalance is named), or shapes that do not fit.
         TypeError: complex or non-numeric data.
 
+    Derivatives in the weights exist off the separatrix where the m-th singular value of O is simple. Those in sigma_yx
+    need distinct singular values too, of which no more than one is zero, none where N_i != N_o, and are those along
+    tasks of the same rank where this is less than N_h: elsewhere the distance jumps. Equal singular values give NaN, or
+    a wrong finite number where they are equal to rounding.
+
     Source: braun2022, Sec. 3 and 6 (B, its singular case).
 
     >>> separatrix_distance(W1=[[1.0]], W2=[[1.0]], sigma_yx=[[2.0]]).round(6).tolist()
@@ -103,11 +109,7 @@ def overlaps_of(read: Collected) -> Overlaps:
     xp, W1, W2 = read.xp, read["W1"], read["W2"]
     u, s, v = xp.linalg.svd(read["sigma_yx"], full_matrices=False)
     v, half = transpose(v), balance(read)[0][..., None] / 2
-    R = arrays.hypot(xp, s + 0 * half, half + 0 * s)
-    larger = R + xp.abs(half)
-    smaller = arrays.divide(xp, s * s, larger)
-    cos = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, larger, smaller), 2 * R))
-    sin = arrays.sqrt(xp, arrays.divide(xp, xp.where(half >= 0, smaller, larger), 2 * R))
+    R, cos, sin = turn(xp, s, half)
     inputs, outputs = v * sin[..., None, :], u * cos[..., None, :]
     found = W1 @ inputs + transpose(W2) @ outputs
     fixed = arrays.detach(s)

@@ -14,7 +14,14 @@ from derivations.prior_knowledge.functions import (
     rsm_output,
     separatrix_distance,
 )
-from tests.derivations.prior_knowledge.test_functions_tasks import balanced, integrated, whitened_data
+from tests.derivations.prior_knowledge.test_functions_tasks import (
+    balanced,
+    integrated,
+    same_derivatives,
+    stepped,
+    turned,
+    whitened_data,
+)
 
 
 def start(seed, hidden, inputs, outputs, offset, rank=None):
@@ -369,3 +376,59 @@ def test_gradients_along_balanced_starts_are_those_of_differences_also_late_and_
     for t in (0.4, 3.0, 30.0):
         moment = torch.tensor(t, dtype=torch.float64, requires_grad=True)
         assert torch.autograd.gradcheck(state, (moment, *given), atol=1e-6, rtol=1e-5)
+
+
+def parameters(rng, shape, *others):
+    """What `turned` and then the task take, as tensors that ask for a gradient."""
+    given = [
+        rng.uniform(0.5, 2, shape[0]),
+        *others[:1],
+        *(rng.normal(size=(n, n)) for n in shape),
+        *others[1:],
+    ]
+    return [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in given]
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 3, 3), (2, 3, 4), (1, 3, 2)])
+def test_derivatives_are_those_of_the_weights_also_across_zero_balance(shape):
+    rng = np.random.default_rng(1)
+    sigma = rng.normal(size=(shape[2], shape[1]))
+    if shape[1] == shape[2]:
+        sigma[0] *= np.sign(np.linalg.det(sigma))
+    given = parameters(rng, shape, 0.0, sigma)
+    for t in (0.3, 1.0):
+        W1, W2 = turned(*given[:-1])
+        same_derivatives(qqt(t, W1, W2, given[-1]), stepped(t, W1, W2, given[-1]), given)
+
+
+@pytest.mark.parametrize("offset", [0.75, 0.0])
+@pytest.mark.parametrize("values", [[1.3, 0.5, 0.0], [1.3, 0.0, 0.0], [0.0, 0.0, 0.0]])
+def test_derivatives_in_the_start_are_those_of_the_weights_for_tasks_that_lose_rank(values, offset):
+    given = parameters(np.random.default_rng(4), (3, 3, 3), offset)
+    W1, W2 = turned(*given)
+    task = torch.diag(torch.tensor(values, dtype=torch.float64))
+    same_derivatives(qqt(0.6, W1, W2, task), stepped(0.6, W1, W2, task), given)
+
+
+@pytest.mark.parametrize("offset", [0.75, -0.4])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 3, 3), (1, 2, 2)])
+def test_derivatives_in_a_square_task_are_those_of_the_weights_where_it_loses_one_rank(shape, offset):
+    rng = np.random.default_rng(5)
+    sigma = rng.normal(size=(shape[2], shape[1] - 1)) @ rng.normal(size=(shape[1] - 1, shape[1]))
+    given = parameters(rng, shape, offset, sigma)
+    W1, W2 = turned(*given[:-1])
+    same_derivatives(qqt(0.6, W1, W2, given[-1]), stepped(0.6, W1, W2, given[-1]), given)
+
+
+@pytest.mark.parametrize("missed", [1, 2])
+def test_derivatives_on_a_separatrix_are_those_of_the_weights_along_it(missed):
+    rng = np.random.default_rng(6)
+    given = parameters(rng, (2, 2, 3))
+    hidden, first, second = (torch.matrix_exp(x - x.T) for x in given[1:])
+    root = torch.diag(torch.sqrt(given[0]))
+    W1, W2 = hidden @ root @ first, second[:, :2] @ root @ hidden.T
+    signs = torch.tensor([-1.0 if i < missed else 1.0 for i in range(2)], dtype=torch.float64)
+    sigma = second[:, :2] @ torch.diag(signs * torch.tensor([0.6, 1.1])) @ first
+    for t in (0.3, 1.0):
+        found = qqt(t, W1, W2, sigma, on_separatrix=True)
+        same_derivatives(found, stepped(t, W1, W2, sigma), given)

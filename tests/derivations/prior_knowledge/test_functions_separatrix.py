@@ -30,6 +30,27 @@ def test_the_distance_is_the_smallest_change_after_which_the_overlaps_are_depend
     assert distance == pytest.approx(values[modes - 1], rel=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.5, -0.5])
+@pytest.mark.parametrize("shape", [(2, 4, 3), (2, 3, 4), (1, 2, 2), (3, 3, 3), (2, 3, 2)])
+def test_derivatives_of_the_distance_are_exact_also_at_zero_balance(shape, offset):
+    W1, W2, sigma = (torch.tensor(x, requires_grad=True) for x in start(5, *shape, offset))
+
+    def distance(*given):
+        return separatrix_distance(*given, check=False)
+
+    assert distance(W1, W2, sigma) > 1e-3
+    assert torch.autograd.gradcheck(distance, (W1, W2, sigma))
+
+
+@pytest.mark.parametrize("values", [[1.3, 0.5, 0.0], [1.3, 0.0, 0.0]])
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_derivatives_of_the_distance_in_the_start_are_exact_for_tasks_that_lose_rank(values, offset):
+    W1, W2 = (torch.tensor(x, requires_grad=True) for x in start(5, 3, 3, 3, offset)[:2])
+    sigma = np.diag(values)
+    assert separatrix_distance(W1, W2, sigma) > 1e-3
+    assert torch.autograd.gradcheck(lambda *x: separatrix_distance(*x, sigma, check=False), (W1, W2))
+
+
 def test_square_zero_balanced_starts_never_learn_a_task_of_the_other_sign_of_the_determinant():
     for seed in range(20):
         rng = np.random.default_rng(seed)
