@@ -47,7 +47,8 @@ def ata(t: object, gram0: object, s: object, tau: object = 1, *, check: bool = T
         TypeError: complex or non-numeric data.
 
     Accurate for any t: overlaps of very different size keep their digits while gram0 is positive definite to rounding.
-    Where it is not, what is zero to rounding (in units of its largest entry) is zero.
+    Where it is not, what is zero to rounding (in units of its largest entry) is zero, and derivatives are those along
+    matrices of the same rank, NaN where eigenvalues of gram0 are equal.
 
     Source: braun2022, Theorem 5.1, eq. (13).
 
@@ -148,6 +149,8 @@ def ata_2x2(
     Raises:
         ValueError: a value out of its domain (argument and batch indices named), or shapes that do not fit.
         TypeError: complex or non-numeric data.
+
+    Where D is zero, derivatives are right for changes that keep it zero, and for positive a1 and a2.
 
     Source: braun2022, Sec. 5, which says that the solution is lengthy but explicit.
 
