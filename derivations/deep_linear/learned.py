@@ -6,40 +6,37 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from derivations.deep_linear.roots import balance_root
-from derivations.deep_linear.weights import hidden_layers
+from derivations.deep_linear.roots import balance_root, times_power
+from derivations.deep_linear.weights import hidden_layers, unit_of
 from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, Namespace, where
+from symdyn.compile.arrays import Array, Collected, Namespace, divide, sqrt
 
 _CONSISTENT = {"float32": 1e-4, "float64": 1e-9}
 
 
 @dataclass(frozen=True)
 class Radial:
-    """At ‖β‖ = r: t = ‖a‖² and s = ‖a‖² - δ, each of batch shape (...)."""
+    """The length of the read-out ‖a‖ and s = ‖a‖² - δ, each of batch shape (...)."""
 
-    t: Array
+    a: Array
     s: Array
 
 
-def _radial(xp: Namespace, beta: Array, delta: Array, hidden: int) -> Radial:
-    r = arrays.norm(xp, beta)
-    r, offset = xp.broadcast_arrays(r, -delta) if xp is np else xp.broadcast_tensors(r, -delta)
+def _radial(xp: Namespace, r: Array, offset: Array, hidden: int) -> Radial:
+    r, offset = xp.broadcast_arrays(r, offset) if xp is np else xp.broadcast_tensors(r, offset)
     return Radial(*balance_root(xp, r, offset, hidden))
 
 
-def _power(xp: Namespace, base: Array, exponent: float) -> Array:
-    """base^exponent, with value 0 and no gradient at base = 0."""
-    zero = base == 0
-    return where(xp, zero, 1.0 if exponent == 0 else 0.0, where(xp, zero, 1.0, base) ** exponent)
+def _potential_share(xp: Namespace, at: Radial, offset: Array, hidden: int) -> Array:
+    """The share of ‖a‖‖β‖ that is Φ_δ, the rest being its dual (s^k - (-δ)^k)/2k with k = L/2 + 1.
 
-
-def _potential(xp: Namespace, at: Radial, delta: Array, hidden: int) -> Array:
-    """t s^{L/2} - (s^{(L+2)/2} - (-δ)^{(L+2)/2})/(L + 2), the difference without cancellation."""
-    offset, k = -delta, hidden / 2 + 1
-    rich = offset == 0
-    share = where(xp, rich, -1.0, xp.expm1(-k * xp.log1p(at.t / where(xp, rich, 1.0, offset))))
-    return at.t * _power(xp, at.s, hidden / 2) + _power(xp, at.s, k) * share / (hidden + 2)
+    1 - (1 - q^k)/(2k (1 - q)) with q = -δ/s, where (1 - q^k)/(1 - q) is a sum of powers of q: nothing cancels.
+    """
+    q = divide(xp, offset, at.s)
+    total = 1 / (1 + sqrt(xp, q)) if hidden % 2 else xp.ones_like(q)
+    for _ in range((hidden + 1) // 2):
+        total = 1 + q * total
+    return 1 - total / (hidden + 2)
 
 
 def _check_start(read: Collected) -> None:
@@ -65,7 +62,7 @@ def inductive_bias(
         check: whether values are checked.
 
     Returns:
-        Q (...).
+        Q (...), accurate as long as the lengths ‖a‖ and ‖a_0‖ of the read-outs are in the range of floats.
 
     Raises:
         ValueError: a depth below 1, values out of their domain, shapes that do not fit.
@@ -87,12 +84,16 @@ def inductive_bias(
     if check and not read.traced:
         arrays.require_finite(read, vectors=("beta",))
         _check_start(read)
-    xp = read.xp
+    xp, beta, offset = read.xp, read["beta"], -read["delta"]
     with arrays.quiet(xp):
-        here = _radial(xp, read["beta"], read["delta"], hidden)
-        start = _radial(xp, read["beta0"], read["delta"], hidden)
-        tilt = (read["beta0"] * read["beta"]).sum(-1) * start.s ** (-hidden / 2)
-        return _potential(xp, here, read["delta"], hidden) - tilt
+        r = arrays.norm(xp, beta)
+        here = _radial(xp, r, offset, hidden)
+        start = _radial(xp, arrays.norm(xp, read["beta0"]), offset, hidden)
+        dual = times_power(xp, start.s[..., None], -hidden / 2, read["beta0"])
+        # In units of ‖β‖ both terms are in range, so that Q overflows as a whole and not to ∞ - ∞.
+        unit = unit_of(xp, r)
+        potential = r / unit * here.a * _potential_share(xp, here, offset, hidden)
+        return unit * (potential - (dual * (beta / unit[..., None])).sum(-1))
 
 
 def interpolating_solution(
@@ -136,13 +137,15 @@ def interpolating_solution(
     if check and not read.traced:
         _require_fitted(read, least)
     free = read["beta0"] - _apply(pinv, _apply(read["X"], read["beta0"]))
+    if hidden == 0:
+        return least + free + 0 * read["delta"][..., None]
     with arrays.quiet(xp):
-        start = _radial(xp, read["beta0"], read["delta"], hidden)
-        unseen = (free * free).sum(-1) * start.s ** (-hidden)
-        r, offset = arrays.norm(xp, least), unseen - read["delta"]
-        r, offset = xp.broadcast_arrays(r, offset) if xp is np else xp.broadcast_tensors(r, offset)
-        _, s = balance_root(xp, r, offset, hidden)
-        return least + _power(xp, s / start.s, hidden / 2)[..., None] * free
+        r0 = arrays.norm(xp, read["beta0"])
+        start = _radial(xp, r0, -read["delta"], hidden)
+        u = start.a * divide(xp, arrays.norm(xp, free), r0)
+        end = _radial(xp, arrays.norm(xp, least), u * u - read["delta"], hidden)
+        growth = sqrt(xp, end.s) / sqrt(xp, start.s)
+        return least + times_power(xp, growth[..., None], hidden, free)
 
 
 def _apply(matrix: Array, vector: Array) -> Array:

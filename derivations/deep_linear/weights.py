@@ -10,7 +10,7 @@ import numpy as np
 
 from derivations.deep_linear.roots import balance_root
 from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, where
+from symdyn.compile.arrays import Array, Collected, Namespace, where
 
 
 def _layer_names(Ws: Sequence[object]) -> list[str]:
@@ -77,6 +77,11 @@ def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Ar
         total = total + (q * q).sum(-1)[..., None, None] * (below.swapaxes(-1, -2) @ below)
         below = read[name] @ below
     return total + below.swapaxes(-1, -2) @ below
+
+
+def unit_of(xp: Namespace, size: Array) -> Array:
+    """A size that is not negative as a unit to measure in: without gradient, and 1 where it is 0."""
+    return where(xp, size == 0, 1.0, arrays.detach(size))
 
 
 def _device(read: Collected) -> dict[str, Any]:

@@ -165,9 +165,9 @@ def test_bias_has_all_digits_near_zero_and_far_away():
 def test_root_is_solved_for_extreme_values():
     r, c = np.meshgrid(np.logspace(-30, 30, 25), np.r_[0.0, np.logspace(-2, 2, 9)])
     for hidden in (1, 2, 7, 100):
-        t, s = balance_root(np, r, c, hidden)
-        np.testing.assert_allclose(np.log(t) + hidden * np.log(s), 2 * np.log(r), atol=1e-11 * hidden)
-        np.testing.assert_allclose(s - t, c, rtol=1e-15, atol=1e-15 * s.max())
+        a, s = balance_root(np, r, c, hidden)
+        np.testing.assert_allclose(2 * np.log(a) + hidden * np.log(s), 2 * np.log(r), atol=1e-11 * hidden)
+        np.testing.assert_allclose(s - a**2, c, rtol=1e-15, atol=1e-15 * s.max())
 
 
 def test_gradients_are_those_of_the_potential_and_of_the_solution():
