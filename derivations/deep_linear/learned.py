@@ -136,7 +136,10 @@ def interpolating_solution(
     least = _apply(pinv, read["y"])
     if check and not read.traced:
         _require_fitted(read, least)
-    free = read["beta0"] - _apply(pinv, _apply(read["X"], read["beta0"]))
+    free = read["beta0"]
+    # The second time takes off the rounding of the first, which is relative to β_0 and not to what is left of it.
+    for _ in range(2):
+        free = free - _apply(pinv, _apply(read["X"], free))
     if hidden == 0:
         return least + free + 0 * read["delta"][..., None]
     with arrays.quiet(xp):

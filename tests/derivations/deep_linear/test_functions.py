@@ -128,6 +128,32 @@ def test_interpolating_solution_minimises_the_bias(depth, delta):
     assert inductive_bias(solution, beta0, depth, delta) <= found.fun + 1e-13
 
 
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e9, 1e12])
+def test_where_the_data_fix_the_interpolator_the_start_does_not_matter(depth, size):
+    rng = np.random.default_rng(0)
+    for inputs in range(2, 6):
+        X, beta = rng.normal(size=(inputs + 2, inputs)), rng.normal(size=inputs)
+        learned = interpolating_solution(X, X @ beta, size * rng.normal(size=inputs), depth, -0.3)
+        np.testing.assert_allclose(learned, beta, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("depth", "delta"), [(2, 0.0), (3, -0.3), (6, 0.0), (20, -5.0)])
+@pytest.mark.parametrize("size", [1e-190, 1e-9, 1.0, 1e9, 1e190])
+def test_interpolating_solution_fits_and_keeps_the_dual_across_the_data(depth, delta, size):
+    rng = np.random.default_rng(depth)
+    X, y, beta0 = rng.normal(size=(2, 5)), size * rng.normal(size=2), size * rng.normal(size=5)
+    learned = interpolating_solution(X, y, beta0, depth, delta)
+    rounding = 1e-14 * np.abs(learned).max()
+    np.testing.assert_allclose(X @ learned, y, atol=rounding)
+    beta = torch.tensor(learned, requires_grad=True)
+    (slope,) = torch.autograd.grad(inductive_bias(beta, beta0, depth, delta), beta)
+    moved = np.linalg.norm(np.linalg.svd(X)[2][2:] @ slope.numpy())
+    nothing = torch.zeros(5, dtype=torch.float64, requires_grad=True)
+    (dual0,) = torch.autograd.grad(inductive_bias(nothing, beta0, depth, delta), nothing)
+    assert moved <= 1e-13 * (np.linalg.norm(slope) + np.linalg.norm(dual0))
+
+
 def bisected(function, high):
     low = mpmath.mpf(0)
     for _ in range(200):
