@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,17 @@ def _device(read: Collected) -> dict[str, Any]:
     return {} if read.xp is np else {"device": read["a"].device}
 
 
-def hidden_layers(depth: object) -> int:
+def hidden_layers(depth: Any) -> int:
     """L = depth - 1. Raises ValueError unless depth is an integer and at least 1."""
-    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
+    if not _is_positive_integer(depth):
         raise ValueError(
             f"depth must be a positive integer, the number of layers with the read-out; it is {depth!r}"
         )
-    return depth - 1
+    return int(depth) - 1
+
+
+def _is_positive_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
 
 
 def isotropic_preconditioner(beta: object, delta: object, depth: int, *, check: bool = True) -> Array:
@@ -163,7 +168,7 @@ def isotropic_init(
 
     Source: kunin2024, App. B.2, Definition 12; results `deep_linear.isotropic_network` and `possible_balances`.
     """
-    if not isinstance(d, int) or isinstance(d, bool) or d < 1:
+    if not _is_positive_integer(d):
         raise ValueError(f"d must be a positive integer; it is {d!r}")
     hidden = hidden_layers(depth)
     if hidden == 0:

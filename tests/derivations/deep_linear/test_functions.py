@@ -225,3 +225,20 @@ def test_batches_and_errors():
         inductive_bias(starts, starts, 2.5)
     with pytest.raises(ValueError, match=r"Ws\[1\] has 2 rows, but a takes 3 inputs"):
         preconditioner(np.ones(3), [np.ones((2, 2)), np.ones((2, 2))])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
+def test_depth_and_size_may_be_any_integral_number(kind):
+    beta, beta0 = np.array([1.0, 2.0], np.float32), np.array([0.5, 0.0], np.float32)
+    bias = inductive_bias(beta, beta0, kind(3), -0.5)
+    assert (bias, bias.dtype) == (inductive_bias(beta, beta0, 3, -0.5), np.float32)
+    given, expected = isotropic_init(kind(2), kind(1 + 2), -0.5, 1), isotropic_init(2, 3, -0.5, 1)
+    np.testing.assert_array_equal(given[1], expected[1])
+
+
+@pytest.mark.parametrize("refused", [True, np.True_, 2.0, np.float64(2), "2", None, 0, -1])
+def test_depth_and_size_must_be_positive_integers(refused):
+    with pytest.raises(ValueError, match="depth must be a positive integer"):
+        inductive_bias([1.0], [1.0], refused)
+    with pytest.raises(ValueError, match="d must be a positive integer"):
+        isotropic_init(refused, 2, -0.5, 0)
