@@ -31,6 +31,8 @@ def _check_layers(read: Collected, names: list[str]) -> None:
         if read[name].shape[-2] != rows:
             raise ValueError(f"{name} has {read[name].shape[-2]} rows, but {above} takes {rows} inputs")
         above, rows = name, read[name].shape[-1]
+        if rows == 0:
+            raise ValueError(f"{name} must have at least one input; its shape is {tuple(read[name].shape)}")
     batch = {"a": tuple(read["a"].shape[:-1])} | {name: tuple(read[name].shape[:-2]) for name in names}
     arrays.broadcast_shape(**batch)
 
@@ -50,7 +52,7 @@ def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Ar
         M (..., d, d), symmetric and positive semidefinite.
 
     Raises:
-        ValueError: no layers, shapes that do not chain up or broadcast, values that are not finite.
+        ValueError: no layers, one without inputs, shapes that do not chain up or broadcast, values that are not finite.
 
     Source: kunin2024, App. B.2; results `deep_linear.layer_velocity` and `deep_linear.isotropic_dynamics`.
 

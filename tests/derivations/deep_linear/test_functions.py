@@ -225,6 +225,10 @@ def test_batches_and_errors():
         inductive_bias(starts, starts, 2.5)
     with pytest.raises(ValueError, match=r"Ws\[1\] has 2 rows, but a takes 3 inputs"):
         preconditioner(np.ones(3), [np.ones((2, 2)), np.ones((2, 2))])
+    with pytest.raises(ValueError, match=r"Ws\[0\] must have at least one input; its shape is \(2, 0\)"):
+        preconditioner(np.ones(2), [np.ones((2, 0))])
+    with pytest.raises(ValueError, match=r"Ws\[1\] must have at least one input"):
+        preconditioner(np.ones(2), [np.ones((0, 3)), np.ones((2, 0))])
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
