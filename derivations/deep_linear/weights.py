@@ -77,7 +77,10 @@ def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Ar
     below = xp.eye(inputs, dtype=read.dtype, **_device(read))
     total: Any = 0.0
     for name, q in zip(names, reversed(signals), strict=True):
-        total = total + (q * q).sum(-1)[..., None, None] * (below.swapaxes(-1, -2) @ below)
+        # ‖q‖ times P is squared, for their product is in range where their squares are not.
+        unit = unit_of(xp, xp.amax(xp.abs(q), -1))[..., None]
+        scaled = unit[..., None] * below
+        total = total + ((q / unit) ** 2).sum(-1)[..., None, None] * (scaled.swapaxes(-1, -2) @ scaled)
         below = read[name] @ below
     return total + below.swapaxes(-1, -2) @ below
 
@@ -132,14 +135,13 @@ def isotropic_preconditioner(beta: object, delta: object, depth: int, *, check: 
         arrays.require("delta", read["delta"] <= 0, "zero or negative")
     xp, vector = read.xp, read["beta"]
     length, offset = xp.broadcast_arrays(*_pair(read)) if xp is np else xp.broadcast_tensors(*_pair(read))
+    one = xp.eye(vector.shape[-1], dtype=read.dtype, **({} if xp is np else {"device": vector.device}))
     with arrays.quiet(xp):
         _, s = balance_root(xp, length, offset, hidden)
-        safe = where(xp, s == 0, 1.0, s)
-        across = s**hidden
-        factor = where(xp, s == 0, 0.0, hidden / safe)
-    outer = vector[..., :, None] * vector[..., None, :]
-    one = xp.eye(vector.shape[-1], dtype=read.dtype, **({} if xp is np else {"device": vector.device}))
-    return across[..., None, None] * one + factor[..., None, None] * outer
+        # β/√s is squared, for it is in range where ββᵀ is not.
+        along = arrays.divide(xp, vector, arrays.sqrt(xp, s)[..., None])
+        outer = along[..., :, None] * along[..., None, :]
+        return (s**hidden)[..., None, None] * one + hidden * outer
 
 
 def _pair(read: Collected) -> tuple[Array, Array]:
@@ -177,13 +179,14 @@ def isotropic_init(
         raise ValueError("depth must be at least 2: a network with a hidden layer")
     if not np.isfinite([delta, readout]).all():
         raise ValueError("delta and readout must be finite")
-    if (d > 1 and delta > 0) or delta > readout**2:
+    length, root = abs(readout), np.sqrt(abs(delta))
+    if delta > 0 and (d > 1 or root > length):
         bound = "zero or negative" if d > 1 else "at most readout²"
         raise ValueError(
             f"delta must be {bound}: W_L W_Lᵀ = aaᵀ - δ I has no negative eigenvalue; it is {delta}"
         )
-    spectrum = np.full(d, np.sqrt(max(-delta, 0.0)))
-    spectrum[0] = np.sqrt(readout**2 - delta)
+    spectrum = np.full(d, root)
+    spectrum[0] = np.hypot(length, root) if delta <= 0 else np.sqrt(length - root) * np.sqrt(length + root)
     source = generator if _is_torch(generator) else np.random.default_rng(generator)
     frames = [_orthogonal(d, source) for _ in range(hidden + 1)]
     xp = arrays.namespace(frames[0])

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.deep_linear.functions import inductive_bias, interpolating_solution
+from derivations.deep_linear.functions import (
+    inductive_bias,
+    interpolating_solution,
+    isotropic_init,
+    isotropic_preconditioner,
+    preconditioner,
+)
 
 DEPTHS = (1, 2, 3, 12, 101)
 DIGITS = 900
@@ -198,3 +204,49 @@ def test_slope_of_the_bias_in_the_balance_at_the_rich_limit(depth):
     slope = gradients(lambda delta: inductive_bias(beta, beta0, depth, delta), 0.0)[0]
     change = inductive_bias(beta, beta0, depth) - inductive_bias(beta, beta0, depth, -step)
     assert slope == pytest.approx(change / step, rel=1e-4, abs=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_isotropic_preconditioner_without_balance_is_homogeneous(exponent):
+    beta, scale = np.random.default_rng(0).normal(size=3), 2.0**exponent
+    M = isotropic_preconditioner(scale * beta, 0.0, 2)
+    np.testing.assert_allclose(M / scale, isotropic_preconditioner(beta, 0.0, 2), rtol=1e-14)
+    np.testing.assert_array_equal(isotropic_preconditioner(scale * beta, -1.0, 1), np.eye(3))
+
+
+def test_preconditioner_is_in_range_where_the_squares_of_its_factors_are_not():
+    """With a/λ, λ W_1 and W_2/λ, q_1 is of order 1/λ² and M = P_2ᵀP_2 + ‖a‖² W_1ᵀW_1 is left."""
+    rng, scale = np.random.default_rng(0), 2.0**600
+    a, W1, W2 = rng.normal(size=2), rng.normal(size=(3, 4)), rng.normal(size=(2, 3))
+    expected = (W2 @ W1).T @ W2 @ W1 + a @ a * W1.T @ W1
+    np.testing.assert_allclose(preconditioner(a / scale, [scale * W1, W2 / scale]), expected, rtol=1e-13)
+
+
+def test_second_derivatives_of_the_preconditioner_are_there_where_a_signal_vanishes():
+    """M = W_1ᵀW_1 + ‖a‖² I is quadratic in a, at a = 0 too."""
+    W = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
+    hessian = torch.autograd.functional.hessian(
+        lambda a: preconditioner(a, [W])[0, 0], torch.zeros(1, dtype=torch.float64)
+    )
+    assert hessian.tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize(("exponent", "delta"), [(-1000, 0.0), (-490, -0.5), (490, -0.5), (1000, 0.0)])
+def test_isotropic_starts_scale_with_the_read_out_and_the_root_of_the_balance(exponent, delta):
+    scale = 2.0**exponent
+    a, Ws = isotropic_init(3, 3, delta, 5, readout=0.75)
+    scaled_a, scaled_Ws = isotropic_init(3, 3, scale * delta * scale, 5, readout=0.75 * scale)
+    np.testing.assert_allclose(scaled_a / scale, a, rtol=1e-14)
+    np.testing.assert_allclose(np.divide(scaled_Ws, scale), Ws, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [2.0**-500, 1.0, 2.0**500])
+def test_one_input_admits_every_balance_up_to_the_square_of_the_read_out(scale):
+    readout = 1.5 * scale
+    for part in (0.25, 0.9, 1.0):
+        _, (W,) = isotropic_init(1, 2, part * readout**2, 0, readout)
+        assert (W[0, 0] / scale) ** 2 == pytest.approx((1 - part) * 2.25, abs=1e-15)
+    with pytest.raises(ValueError, match="delta must be at most readout²"):
+        isotropic_init(1, 2, 1.001 * readout**2, 0, readout)
+    _, (W,) = isotropic_init(1, 2, 1.0, 0, readout=2.0**600)
+    assert abs(W[0, 0]) == pytest.approx(2.0**600)
