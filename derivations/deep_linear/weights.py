@@ -135,13 +135,13 @@ def isotropic_preconditioner(beta: object, delta: object, depth: int, *, check: 
         arrays.require("delta", read["delta"] <= 0, "zero or negative")
     xp, vector = read.xp, read["beta"]
     length, offset = xp.broadcast_arrays(*_pair(read)) if xp is np else xp.broadcast_tensors(*_pair(read))
-    one = xp.eye(vector.shape[-1], dtype=read.dtype, **({} if xp is np else {"device": vector.device}))
+    diagonal = xp.eye(vector.shape[-1], **({} if xp is np else {"device": vector.device})) == 1
     with arrays.quiet(xp):
         _, s = balance_root(xp, length, offset, hidden)
         # β/√s is squared, for it is in range where ββᵀ is not.
         along = arrays.divide(xp, vector, arrays.sqrt(xp, s)[..., None])
         outer = along[..., :, None] * along[..., None, :]
-        return (s**hidden)[..., None, None] * one + hidden * outer
+        return where(xp, diagonal, (s**hidden)[..., None, None], 0.0) + hidden * outer
 
 
 def _pair(read: Collected) -> tuple[Array, Array]:

@@ -214,6 +214,11 @@ def test_isotropic_preconditioner_without_balance_is_homogeneous(exponent):
     np.testing.assert_array_equal(isotropic_preconditioner(scale * beta, -1.0, 1), np.eye(3))
 
 
+def test_isotropic_preconditioner_overflows_where_it_is_too_large_and_nowhere_else():
+    M = isotropic_preconditioner([1e200, 0.0], 0.0, 5)
+    np.testing.assert_array_equal(M, [[np.inf, 0.0], [0.0, np.inf]])
+
+
 def test_preconditioner_is_in_range_where_the_squares_of_its_factors_are_not():
     """With a/λ, λ W_1 and W_2/λ, q_1 is of order 1/λ² and M = P_2ᵀP_2 + ‖a‖² W_1ᵀW_1 is left."""
     rng, scale = np.random.default_rng(0), 2.0**600
