@@ -201,7 +201,7 @@ class _Run:
         generator = torch.Generator().manual_seed(0)
         a, W = (torch.randn(value.shape, generator=generator).to(value) for value in (start.a, start.W))
         found = self.observers[name](start, replace(start, a=a, W=W))
-        return f"{float(found):.6g}"
+        return " ".join(f"{value:.6g}" for value in found.flatten().tolist())
 
     def observe(self, low: int, high: int) -> dict[str, np.ndarray]:
         """Every observer on the networks from ``low`` to ``high``, a few at a time to bound the memory."""

@@ -142,6 +142,16 @@ def test_the_same_measure_of_other_data_is_another_observer(task, tmp_path):
         learn(task, **loss(task.X, task.y + 1e-3))
 
 
+def test_observers_of_neurons_and_of_whole_weights_are_known_again(task, tmp_path):
+    observers = {"weights": lambda start, now: now.W, "signs": lambda start, now: now.a > 0}
+    first = learn(task, observers=observers, resume=tmp_path)
+    again = learn(task, observers=dict(observers), resume=tmp_path)
+    assert first.measured["weights"].shape == (*stack(task).W.shape, 3)
+    np.testing.assert_array_equal(again.measured["signs"], first.measured["signs"])
+    with pytest.raises(ValueError, match="state of another run"):
+        learn(task, observers=observers | {"weights": lambda start, now: 2 * now.W}, resume=tmp_path)
+
+
 def test_a_broken_state_is_named(task, tmp_path):
     learn(task, resume=str(tmp_path))
     (tmp_path / "state.npz").write_bytes(b"not an archive")
