@@ -33,10 +33,10 @@ def frozen_zero_bias():
     return [layer, nn.ReLU(), nn.Linear(6, 2)]
 
 
-def frozen_upper_bias():
-    layer = nn.Linear(6, 2)
-    layer.bias.requires_grad_(False)
-    return [nn.Linear(4, 6), nn.ReLU(), layer]
+def frozen(place, part):
+    layers = [nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)]
+    getattr(layers[place], part).requires_grad_(False)
+    return layers
 
 
 def shared_slope():
@@ -84,7 +84,7 @@ ACCEPTED = {
     "two activations with a slope in common": (shared_slope, random(6, 4), {"0-2": (6,), "2-4": (5,)}),
     "dropout": (lambda: [nn.Linear(4, 6), nn.Dropout(0.4), nn.Linear(6, 2)], random(6, 4), {"0-2": (6,)}),
     "frozen bias of zero": (frozen_zero_bias, random(6, 4), {"0-2": (6,)}),
-    "frozen bias above": (frozen_upper_bias, random(6, 4), {"0-2": (6,)}),
+    "frozen bias above": (lambda: frozen(2, "bias"), random(6, 4), {"0-2": (6,)}),
     "nested": (
         lambda: [nn.Sequential(nn.Linear(4, 6), nn.ReLU()), nn.Sequential(nn.Sequential(nn.Linear(6, 2)))],
         random(6, 4),
@@ -194,18 +194,6 @@ def test_every_balance_drifts_in_proportion_to_the_step(kind):
         )
 
 
-def with_bias_frozen():
-    layers = [nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)]
-    layers[0].bias.requires_grad_(False)
-    return layers
-
-
-def with_weight_frozen(place):
-    layers = [nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)]
-    layers[place].weight.requires_grad_(False)
-    return layers
-
-
 def tied():
     layers = [nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)]
     layers[2].weight = layers[0].weight
@@ -239,13 +227,13 @@ def derived(of_weights):
     return lambda: [of_weights(nn.Linear(4, 6)), nn.ReLU(), nn.Linear(6, 2)]
 
 
-FROZEN, AXIS, POOLED = "frozen", "acts along another axis", "pools over its neurons"
+AXIS, POOLED = "acts along another axis", "pools over its neurons"
 OTHERWISE = "does not keep them"
 # What is built, what it is fed with, why it is refused. Each runs, and its layers fit as if it had a balance.
 CONSERVING_NOTHING = {
-    "frozen bias": (with_bias_frozen, random(6, 4), "bias of layer 0 is frozen and not zero"),
-    "frozen incoming weights": (lambda: with_weight_frozen(0), random(6, 4), "weights of layer 0 are frozen"),
-    "frozen outgoing weights": (lambda: with_weight_frozen(2), random(6, 4), "weights of layer 2 are frozen"),
+    "frozen bias": (lambda: frozen(0, "bias"), random(6, 4), "bias of layer 0 is frozen and not zero"),
+    "frozen incoming weights": (lambda: frozen(0, "weight"), random(6, 4), "weights of layer 0 are frozen"),
+    "frozen outgoing weights": (lambda: frozen(2, "weight"), random(6, 4), "weights of layer 2 are frozen"),
     "tied weights": (tied, random(6, 4), "0 and 2 share a weight"),
     "weights tied by their data": (tied_by_their_data, random(6, 4), "0 and 2 share a weight"),
     "tied biases": (tied_biases, random(6, 4), "0 and 2 share a bias"),
@@ -337,7 +325,7 @@ def test_a_frozen_bias_leaves_no_balance_whether_it_is_counted_or_not():
         return as_if(network) + network[0].bias ** 2
 
     drifts = [
-        drift(with_bias_frozen, random(6, 4), quantity, count).max()
+        drift(lambda: frozen(0, "bias"), random(6, 4), quantity, count).max()
         for quantity in (as_if, without_bias)
         for count in (COUNTS[0], COUNTS[-1])
     ]
