@@ -150,8 +150,8 @@ def workers(count: int = 1, scheduler: str | None = None, device: str = "cpu") -
     ``device`` that is no CPU, in ``count`` streams of that device.
 
     ``scheduler`` is the address of a Dask scheduler, tcp://host:8786, whose workers must see the folder of results
-    under the same path and have the packages and tools of this machine. Raises StudyError for a count below one, for both at once, without the extra `cluster`,
-    and for a scheduler that does not answer.
+    under the same path and have the packages and tools of this machine. Raises StudyError for a count below one, for
+    both at once, without the extra `cluster`, and for a scheduler that does not answer.
     """
     if count < 1:
         raise StudyError(f"a run needs at least one worker, not {count}")
