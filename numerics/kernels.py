@@ -50,12 +50,11 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
 
     It is made whole where there are many rates or where products may not be written in place.
     """
-    if not _in_place(features, gates, X, eta_a, eta_w):
+    first = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
+    if not _in_place(first, features, gates, X, eta_a, eta_w):
         return _whole(features, gates, X, eta_a, eta_w)
-    like = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
     xp, n = _namespace(X), len(X)
-    kernel = xp.empty((n, n), dtype=like.dtype, device=X.device)
-    buffer = xp.empty(BLOCK * n, dtype=like.dtype, device=X.device)
+    kernel, buffer = _empty(first, n * n).reshape(n, n), _empty(first, BLOCK * n)
     for low in range(0, n, BLOCK):
         high = min(low + BLOCK, n)
         rows = kernel[low:high, low:]
@@ -67,19 +66,16 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
     return kernel
 
 
-def _in_place(features, gates, X, eta_a, eta_w) -> bool:
-    """Whether the products of one datum may be written into an array like their kernel.
+def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
+    """Whether the products of one datum may be written into an array like their kernel ``first``.
 
     They may not where torch differentiates, backwards or forwards, maps over a batch or compiles, nor between
     libraries or dtypes.
     """
     xp = _namespace(X)
-    if xp is not np and xp.compiler.is_compiling():
+    if first.shape != (1, 1) or _namespace(first) is not xp or (xp is not np and xp.compiler.is_compiling()):
         return False
-    first = _whole(features[:, :1], gates[:, :1], X[:1], eta_a, eta_w)
-    if first.shape != (1, 1) or _namespace(first) is not xp:
-        return False
-    one = xp.empty((1, 1), dtype=first.dtype, device=X.device)
+    one = _empty(first, 1).reshape(1, 1)
     try:
         xp.matmul(X[:1], X[:1].T, out=one)
         xp.matmul(eta_w * gates[:, :1].T, gates[:, :1], out=one)
@@ -87,6 +83,19 @@ def _in_place(features, gates, X, eta_a, eta_w) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _empty(like, size: int):
+    """``size`` numbers in the dtype of ``like``, on its device: in memory in large pages, which NumPy asks the system
+    for and torch does not.
+    """
+    if isinstance(like, np.ndarray):
+        return np.empty(size, like.dtype)
+    import torch
+
+    if like.device.type != "cpu":
+        return torch.empty(size, dtype=like.dtype, device=like.device)
+    return torch.from_numpy(np.empty(size * like.element_size(), np.uint8)).view(like.dtype)
 
 
 def _namespace(array):
