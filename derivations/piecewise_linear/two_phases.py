@@ -6,10 +6,16 @@ Let all μ_k be of the size ε. Then the outputs are ε F_i, and what drives a n
 
 which knows nothing of the other neurons. The part of ξ_k across β̂_k turns the direction at the speed √(η_aη_w) whatever
 ε is, but |μ̇_k| ≤ 2√(η_aη_w)|μ_k|‖ξ_k‖ is O(ε): up to any fixed time |μ_k| stays below ε e^{2√(η_aη_w)‖ξ‖t}, while
-directions move by amounts of order one. Where one has settled, on a multiple of ξ_k, the neuron grows at the rate
+directions move by amounts of order one. Where one has settled, on a multiple of ξ_k ≠ 0, the neuron grows at the rate
 2√(η_aη_w)‖ξ_k‖, so that after a time of order log(1/ε) it is no longer small, and the outputs move to the data: the
 loss falls at the rate ρᵀKρ. One neuron with whitened data in its active halfspace is the single linear neuron, for
 which both phases are known in closed form (kunin2024, Sec. 5).
+
+The data are fitted in the end if K stays positive definite, for then the loss falls exponentially. But a ReLU neuron
+that is inactive on all data has ξ_k = 0 and stands still for good, and one whose read-out has the other sign than the
+labels turns away from its data until it is such a neuron, before it has grown. Where all neurons are, K = 0, and the
+network stays as small as it was. This happens with a positive probability: for one datum (3/4)^h at random signs and
+directions, when no neuron is active there with the sign of the label.
 """
 
 from __future__ import annotations
@@ -19,13 +25,13 @@ import sympy as sp
 from derivations.piecewise_linear.neuron import SIZES
 from derivations.piecewise_linear.regimes import balanced, product, turning
 from derivations.piecewise_linear.spherical import kappa
-from derivations.piecewise_linear.symbols import F, c, mu, n, scale, t, v, x, xi, y
+from derivations.piecewise_linear.symbols import F, a, c, eta_a, eta_w, gamma, mu, n, scale, t, v, x, xi, y, z
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import matrix, vector
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Existence, Identity, Solution
+from symdyn.result import printed, result
+from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Solution
 
 root = sp.sqrt(product)
 vanishing = Domain((c, F, y, scale), (x,), (Cell("ε > 0", {scale: 1}),))
@@ -43,7 +49,11 @@ growth = Domain((scale, t, *product.free_symbols), (v,), (Cell("ε > 0", {scale:
     ),
 )
 def vanishing_network():
-    """From a balanced start of vanishing size neurons first align, each for itself, and then grow to fit the data."""
+    """From a balanced start of vanishing size neurons first align, each for itself, and then those with ξ_k ≠ 0 grow.
+
+    The outputs then move to the data, and fit them where K stays positive definite: if ρᵀKρ ≥ λ‖ρ‖², the loss is at
+    most a multiple of e^{-2λt}.
+    """
     driven = c * (scale * F - y) * x
     rejected = norm2(v) * xi - inner(v, xi) * v
     rate = 2 * root * sp.sqrt(norm2(v))
@@ -52,8 +62,8 @@ def vanishing_network():
     residual = vector("rho", n, r"\rho")
     return Existence(
         r"for $\varepsilon\to0$: $\xi_k=-\sum_ic_{ki}x_iy_i+O(\varepsilon)$, directions turn at a speed of order one"
-        r" while $\dot\mu_k=O(\varepsilon)$; after a time of order $\log(1/\varepsilon)$ neurons are no longer small,"
-        r" and the outputs move to the data",
+        r" while $\dot\mu_k=O(\varepsilon)$; after a time of order $\log(1/\varepsilon)$ neurons are no longer small"
+        r" where $\xi_k\ne0$, and the loss falls at the rate $\rho^\top K\rho$",
         (
             Asymptotic(driven, -c * y * x, scale, sp.S.Zero, scale, on=vanishing),
             Identity(turning, root * sp.sign(mu)),
@@ -66,3 +76,42 @@ def vanishing_network():
             ),
         ),
     )
+
+
+slope, leak = sp.Max(z, gamma * z) / z, sp.Symbol("leak", real=True)
+label = Domain(
+    (y, z, a, gamma, eta_a, eta_w),
+    (x,),
+    words="one neuron, one datum with a label y ≠ 0, an output near zero",
+)
+
+
+def reached(words: str, pre_activation: int, **slopes: sp.Expr) -> Cell:
+    """A neuron with wᵀx of the given sign."""
+    signs = {y: 1, z: pre_activation, a: 1, eta_a: 1, eta_w: 1, norm2(x): 1, leak: 1}
+    return Cell(words, signs, {gamma: slopes.get("gamma", leak / (1 + leak))}, "0 ≤ γ < 1")
+
+
+ALIVE = (
+    reached("active", 1),
+    reached("active, ReLU", 1, gamma=sp.S.Zero),
+    reached("inactive, 0 < γ < 1", -1),
+)
+DEAD = reached("inactive, ReLU", -1, gamma=sp.S.Zero)
+
+
+@printed(
+    "kunin2024.pw-balanced-phase1",
+    quote="then Phase II fits the data",
+    domain=label.with_cells(*ALIVE, DEAD),
+    hypothesis="after the alignment the tangent kernel stays positive definite on the data; with one datum, for a ReLU:"
+    " some neuron is active there with a read-out of the sign of the label",
+    under=label.with_cells(*ALIVE),
+)
+def printed_data_fitting():
+    """As the paper says, for one neuron and one datum: as long as the output is near zero, the loss y²/2 falls.
+
+    Its speed is Ky² with the kernel K = c²(η_a z² + η_w a²‖x‖²). A ReLU neuron that is inactive there has c = 0.
+    """
+    kernel = slope**2 * (eta_a * z**2 + eta_w * a**2 * norm2(x))
+    return Inequality(kernel * y**2, ">")
