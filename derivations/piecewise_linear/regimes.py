@@ -6,9 +6,10 @@ r"""What upstream, balanced and downstream neurons do.
     δ_k = 0:    κ_k = 2√(η_aη_w)|μ_k|, and the direction turns at the speed √(η_aη_w), whatever μ_k is;
     δ_k → +∞:   κ_k ≈ δ_k, M_k ≈ δ_k I, and the direction turns at the speed δ_k/|μ_k|,
 
-each times what drives it. Downstream the data are fitted in a time of order 1/|δ_k|, in which a direction turns by
-O(1/δ_k²): boundaries, slopes c_ki and the kernel Σ_k c_ki x_iᵀM_kx_j c_kj stay. Upstream M_k stays, but directions
-turn, and the slopes with them (kunin2024, Sec. 5).
+each times what drives it. Downstream, in a time of order 1/|δ_k|, μ_k moves by an amount of order one and a direction
+by O(1/δ_k²): boundaries, slopes c_ki and the kernel Σ_k c_ki x_iᵀM_kx_j c_kj stay. If the data are fitted by then, that
+is all; if there are too few neurons to fit them with the directions that they have, these turn later, in a time of
+order |δ_k|, as the paper says. Upstream M_k stays, but directions turn, and the slopes with them (kunin2024, Sec. 5).
 """
 
 from __future__ import annotations
