@@ -5,8 +5,9 @@ layer this moves all weights to one side:
 
     f(x) = aᵀW_L⋯W_1x = (W_1ᵀ⋯W_Lᵀa)ᵀx = βᵀx.
 
-The product sign in the paper runs downwards, W_L⋯W_1, in f and upwards, W_1ᵀ⋯W_Lᵀ, in β: this is the one reading in
-which W_1 acts on the input, as its shape h × d demands (kunin2024, App. B.2).
+The paper prints ∏_l W_l in f and ∏_l W_lᵀ in β (kunin2024, App. B.2). The product has to run downwards in f, for W_1
+acts on the input, and upwards in β: no one order of the product sign fits both, and β is another vector if it is read
+as in f.
 
 With P the product of the layers below W and q what the layers above make of the read-out, β = PᵀWᵀq. So the
 gradient of the loss in W is q(Pr)ᵀ, and the flow of that layer alone moves β by -‖q‖² PᵀP r.
@@ -17,10 +18,11 @@ from __future__ import annotations
 from derivations.deep_linear.symbols import d, h, m
 from symdyn.calculus.matrix import from_scalar, matrix, trace, vector
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
+from symdyn.result import printed, result
 from symdyn.statement import Existence
 
 SIZES = ({h: 2, d: 2, m: 3}, {h: 3, d: 2, m: 1}, {h: 2, d: 3, m: 2})
+SQUARE = ({h: 2}, {h: 3})
 
 W = matrix("W", h, m, r"W_l")
 P = matrix("P", m, d, r"P_{l-1}")
@@ -34,8 +36,6 @@ a = vector("a", h)
 def model():
     """The deep linear network is linear in its input, with the predictor β = W_1ᵀ⋯W_Lᵀa.
 
-    The printed product over l = 1, …, L of the W_l is read from right to left, W_L⋯W_1, and that of the W_lᵀ from left
-    to right.
     One layer moves from the forward to the backward side, whatever stands on either: applied L times, f(x) = βᵀx. With
     two layers written out the order of the products shows.
     """
@@ -48,6 +48,21 @@ def model():
             MatrixIdentity(a.T @ (W2 @ (W1 @ x)), beta.T @ x, SIZES, name="f(x)"),
         ),
     )
+
+
+@printed(
+    "kunin2024.deep-model",
+    quote=r"$f(x;\theta)=a^\top\prod_{l=1}^LW_l\,x$",
+    severity="convention",
+)
+def printed_model():
+    """As printed, with one order of the product sign in f and in β = ∏_l W_lᵀa, later layers on the left.
+
+    The opposite order in both, f = aᵀW_1W_2x and β = W_1ᵀW_2ᵀa, is the same with the two layers exchanged. The order
+    that f needs follows from the shape of W_1 and from a, which is balanced with W_L.
+    """
+    W1, W2, x = matrix("W1", h, h, "W_1"), matrix("W2", h, h, "W_2"), vector("x0", h, "x")
+    return MatrixIdentity(a.T @ (W2 @ (W1 @ x)), (W2.T @ (W1.T @ a)).T @ x, SQUARE, name="f(x)")
 
 
 @result(uses=("deep_linear.model",))
