@@ -17,7 +17,7 @@ from pathlib import Path
 
 from numerics.evidence import EvidenceError, evidence_folder, load_evidence, rewrite_evidence
 from numerics.fingerprint import combined, source_hashes
-from numerics.provenance import check_packages, device_name, versions
+from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import label
 from numerics.study import Cell, StudyError, load_study
 from numerics.sweep import batches, measure
@@ -44,6 +44,7 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
     if count < 1:
         raise StudyError(f"at least one batch has to run again, not {count}")
     check_packages()
+    check_device(device)
     study, stored = load_study(key), load_evidence(key, folder)
     hashes, cfg = source_hashes(study.module), study.configuration(stored["scale"])
     now = {

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numerics.claims import Claim
-from numerics.evidence import evidence_folder, made, write_evidence
+from numerics.evidence import EvidenceError, evidence_folder, load_evidence, made, write_evidence
 from numerics.fingerprint import combined, source_hashes
 from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import check_writable, claim_folder, save_results, sole_user
-from numerics.study import Cell, Study, load_study, recomputed_claims
+from numerics.study import DECISIVE, Cell, Study, StudyError, load_study, recomputed_claims
 from numerics.sweep import complete
 from numerics.sweep import workers as chosen
 
@@ -51,8 +51,8 @@ def run_study(
     Batches run in this process, one after the other, on ``workers`` processes of this machine (streams, if the
     device is a card), on the Dask cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``).
     Raises StudyError, before any work starts, for an unknown key or scale, a missing package, a device that is not
-    there, a folder that cannot be written, a folder that holds results of something else, and evidence of a study
-    outside of any package.
+    there, a folder that cannot be written, a folder that holds results of something else, evidence of a study
+    outside of any package, and evidence of a scale that decides nothing in the place of some that does.
     """
     study = load_study(study) if isinstance(study, str) else study
     configuration = study.configuration(scale)
@@ -68,6 +68,8 @@ def run_study(
     }
     check_writable(folder)
     store = made(evidence_folder(study.module)) if evidence else None
+    if store is not None:
+        _keep_what_decides(study, scale, store)
     with sole_user(folder):
         claim_folder(folder, identity)
         with nullcontext(executor) if executor else chosen(workers, scheduler, device) as where:
@@ -95,3 +97,17 @@ def run_study(
                 hashes=hashes,
             )
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)
+
+
+def _keep_what_decides(study: Study, scale: str, store: Path) -> None:
+    """Raises StudyError where evidence that decides an entry would give way to some that does not."""
+    try:
+        held = load_evidence(study.key, store)["scale"]
+    except EvidenceError:  # none, or none that can be read
+        return
+    if held in DECISIVE and scale not in DECISIVE:
+        raise StudyError(
+            f"the evidence of {study.key} is of scale {held}, which decides its entry; that of scale {scale} would "
+            f"take its place and decide nothing. Run at --scale {held}, leave out --evidence, or remove "
+            f"{store / study.key}.json"
+        )

@@ -118,3 +118,18 @@ def test_batches_are_spread_over_the_grid_with_both_ends():
     assert list(spread(2, 5)) == [0, 4]
     assert list(spread(3, 5)) == [0, 2, 4]
     assert list(spread(9, 3)) == [0, 1, 2]
+
+
+def test_a_device_that_is_not_there_is_refused(toy):
+    with pytest.raises(StudyError, match="the device 'nowhere' cannot be used here"):
+        reproduce("toy.squares", device="nowhere")
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop"])
+def test_evidence_that_decides_does_not_give_way_to_some_that_does_not(toy, tmp_path, scale):
+    study, options = load_study("toy.squares"), {"evidence": True, "progress": False}
+    before = load_evidence("toy.squares")
+    with pytest.raises(StudyError, match=rf"is of scale paper.*that of scale {scale} would take its place"):
+        run_study(study, scale, out=tmp_path / "other", **options)
+    assert load_evidence("toy.squares") == before and not (tmp_path / "other" / "cells.jsonl").exists()
+    run_study(study, "paper", out=tmp_path / "again", **options)
