@@ -119,8 +119,20 @@ def _append(path: Path, lines: Sequence[str]) -> None:
 
 
 def _line(cell: Cell) -> str:
-    record = {"cell": dict(cell.cell), "values": dict(cell.values), "curves": _plain(cell.curves)}
+    values = {name: _number(cell.cell, name, value) for name, value in cell.values.items()}
+    record = {"cell": dict(cell.cell), "values": values, "curves": _plain(cell.curves)}
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _number(cell: Mapping, name: str, value):
+    """A measured number as one of Python, or None. Raises StudyError for what is no finite number."""
+    plain = value.item() if getattr(value, "shape", None) == () else value
+    if plain is None or (isinstance(plain, int | float) and math.isfinite(plain)):
+        return plain
+    raise StudyError(
+        f"the value {name!r} of the cell {label(cell)} is {value!r}: a value is one finite number, or None where "
+        "there is none (a network that diverged, say); arrays belong to the curves"
+    )
 
 
 def _parsed(line: str | bytes) -> Cell:

@@ -292,3 +292,29 @@ def test_a_study_without_all_scales_is_refused_when_it_is_declared():
 def test_the_default_folder_names_study_and_scale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert quiet(toy([]), "smoke").folder == Path("studies/toy.squares/smoke")
+
+
+def measuring(value):
+    """A study of one cell whose value is given."""
+    plan = Plan(
+        scales={scale: {} for scale in SCALES},
+        cells=lambda cfg: [{"place": 3}],
+        run=lambda cells, cfg, device, resume: [Cell(cells[0], {"square": value}, {})],
+        figure=lambda results: new_figure(1, 1),
+        claims=lambda rows: [],
+        dims={},
+    )
+    return study("toy.squares", title="Squares")(lambda: plan)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "nine", np.zeros(2)])
+def test_a_value_that_is_no_finite_number_is_named_with_its_cell(tmp_path, value):
+    with pytest.raises(
+        StudyError, match=r"value 'square' of the cell \{\"place\": 3\}.*or None where there is none"
+    ):
+        quiet(measuring(value), "smoke", out=tmp_path)
+
+
+@pytest.mark.parametrize("value", [np.int64(9), np.float32(9), np.array(9.0), np.bool_(True)])
+def test_numbers_of_numpy_are_values(tmp_path, value):
+    assert quiet(measuring(value), "smoke", out=tmp_path).cells[0].values == {"square": value}
