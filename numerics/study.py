@@ -185,16 +185,34 @@ def _remedy(point: EntryPoint | None) -> str:
 
 
 def _declared(module: str, path: Path) -> list[Entry]:
+    try:
+        body = ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
+    except SyntaxError as error:
+        raise StudyError(f"{path}, line {error.lineno}, cannot be read: {error.msg}") from None
     entries = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in body:
         if not isinstance(node, ast.FunctionDef):
             continue
         for call in node.decorator_list:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "study":
-                keywords = {word.arg: word.value for word in call.keywords}
-                key, title = ast.literal_eval(call.args[0]), ast.literal_eval(keywords["title"])
+                try:
+                    key, title = _written_out(call)
+                except ValueError:
+                    raise StudyError(
+                        f"{path}, line {call.lineno}: write key and title out, as in "
+                        '@study("my_studies.decay", title="…"): the index reads them from the source'
+                    ) from None
                 entries.append(Entry(key, title, module, node.name))
     return entries
+
+
+def _written_out(call: ast.Call) -> tuple[str, str]:
+    """Key and title of a decorator. Raises ValueError if they are not one literal text each."""
+    titles = [word.value for word in call.keywords if word.arg == "title"]
+    found = [ast.literal_eval(node) for node in (*call.args, *titles)]
+    if len(call.args) != 1 or len(titles) != 1 or not all(isinstance(text, str) for text in found):
+        raise ValueError
+    return found[0], found[1]
 
 
 def recomputed_claims(declared: Study, rows: Sequence[Mapping]) -> list[Claim]:

@@ -200,6 +200,21 @@ def test_a_key_that_is_used_twice_is_refused(toy):
         index()
 
 
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (TOY.replace(', title="Numbers"', ""), r"again\.py, line \d+: write key and title out"),
+        (TOY.replace('title="Numbers"', 'title=f"{1}"'), r"again\.py, line \d+: write key and title out"),
+        (TOY.replace('"toy.numbers", ', ""), r"again\.py, line \d+: write key and title out"),
+        ("def broken(:", r"again\.py, line 1, cannot be read: invalid syntax"),
+    ],
+)
+def test_a_module_that_the_index_cannot_read_is_named_with_the_line(toy, source, wanted):
+    toy.with_name("again.py").write_text(source)
+    with pytest.raises(StudyError, match=wanted):
+        index()
+
+
 def test_claims_are_recomputed_from_the_stored_numbers(toy, tmp_path):
     store(tmp_path, 1, 2)
     verdict = verify_claims("toy.numbers", tmp_path)
