@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+ABOUT = ("paper", "check", "own")
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -29,6 +31,10 @@ class Claim:
     threshold: float | tuple[float, float]
     holds: bool
     stderr: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.about not in ABOUT:
+            raise ValueError(f"claim {self.name}: about is one of {', '.join(ABOUT)}, not {self.about!r}")
 
     def as_dict(self) -> dict[str, object]:
         """The claim as plain JSON values."""

@@ -12,6 +12,7 @@ from numerics.claims import (
     _T,
     Measurement,
     Measurements,
+    at_most,
     differences,
     mean_and_stderr,
     mean_at_least,
@@ -70,3 +71,8 @@ def test_the_values_of_a_coordinate_come_once_each_in_the_order_of_the_grid():
     rows = [Measurement({"scale": scale, "seed": seed}, {}) for scale in (2.0, 0.5) for seed in (7, 3)]
     assert Measurements(rows).distinct("scale") == [2.0, 0.5]
     assert Measurements(rows).distinct("seed") == [7, 3]
+
+
+def test_a_claim_belongs_to_one_of_three():
+    with pytest.raises(ValueError, match="claim small: about is one of paper, check, own, not 'chek'"):
+        at_most("small", "at most three", 4, 3, about="chek")
