@@ -53,6 +53,7 @@ def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Ar
 
     Raises:
         ValueError: no layers, one without inputs, shapes that do not chain up or broadcast, values that are not finite.
+        TypeError: layers that are not in a list.
 
     Source: kunin2024, App. B.2; results `deep_linear.layer_velocity` and `deep_linear.isotropic_dynamics`.
 
@@ -60,6 +61,8 @@ def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Ar
     array([[10.,  2.],
            [ 2., 13.]])
     """
+    if not hasattr(Ws, "__len__"):
+        raise TypeError(f"Ws must be a list of layers, not {type(Ws).__name__}")
     if len(Ws) == 0:
         raise ValueError("Ws must hold at least one layer")
     names = _layer_names(Ws)

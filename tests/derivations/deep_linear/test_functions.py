@@ -38,6 +38,12 @@ def test_preconditioner_is_the_jacobian_product_of_any_network():
     assert batched.shape == (2, 4, 4)
 
 
+@pytest.mark.parametrize("layers", [1.0, None, iter([np.eye(2)])])
+def test_layers_that_are_not_in_a_list_are_named(layers):
+    with pytest.raises(TypeError, match="Ws must be a list of layers, not"):
+        preconditioner([1.0, 0.0], layers)
+
+
 @pytest.mark.parametrize(("depth", "delta", "readout"), [(2, -0.7, 1.2), (4, -0.3, 0.0), (3, 0.0, 0.8)])
 def test_isotropic_init_satisfies_its_definition(depth, delta, readout):
     a, Ws = isotropic_init(4, depth, delta, 3, readout)
