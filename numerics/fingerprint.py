@@ -10,6 +10,8 @@ import io
 import tokenize
 from pathlib import Path
 
+from numerics.study import StudyError
+
 PACKAGES = ("numerics", "derivations", "symdyn")
 # What stores, draws or lists results without touching the numbers: a change there leaves them valid.
 BOOKKEEPING = {
@@ -22,30 +24,64 @@ def source_hashes(module: str) -> dict[str, str]:
     """The hash of a module and of every module of our packages and of its own that it reaches by import statements,
     at any depth.
 
-    Package ``__init__`` files and the bookkeeping of the studies are left out. A package that finds its names when
-    they are asked for, as those of the derivations do, counts with all its modules where it is imported as a whole or
-    where a name that is no module is imported from it. Modules of other distributions are not followed; their
-    versions are recorded with the results. A C source of a module's name beside it counts as it is.
+    A module in no package is followed to the modules and packages in its own folder. The bookkeeping of the studies is
+    left out, and so is an ``__init__`` file that is empty or finds its names when they are asked for; a package of the
+    latter kind, as those of the derivations are, counts with all its modules where it is imported as a whole or where a
+    name that is no module is imported from it. Modules of other distributions are not followed; their versions are
+    recorded with the results. A C source of a module's name beside it counts as it is. Raises StudyError for a module
+    whose source cannot be found, such as a notebook.
     """
+    if _path(module) is None:
+        raise StudyError(
+            f"the source of {module} cannot be found, so nobody could say which code made the results: define the "
+            "study in a module of its own, a file that is imported"
+        )
     found: dict[str, str] = {}
-    waiting, packages = [module], frozenset({*PACKAGES, module.split(".")[0]})
+    waiting, packages = [module], frozenset({*PACKAGES, *_companions(module)})
     while waiting:
         name = waiting.pop()
         path = _path(name)
-        if name in found or name in BOOKKEEPING or path is None or path.name == "__init__.py":
+        if name in found or name in BOOKKEEPING or path is None or _says_nothing(path):
             continue
-        found[name], imports = _read(name, path.read_text(encoding="utf-8"), packages)
+        within = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found[name], imports = _read(within, path.read_text(encoding="utf-8"), packages)
         if (native := path.with_suffix(".c")).is_file():
             found[f"{name}.c"] = hashlib.sha256(native.read_bytes()).hexdigest()[:16]
         waiting.extend(imports)
     return dict(sorted(found.items()))
 
 
+def _companions(module: str) -> set[str]:
+    """The top-level names that belong to a module: its package, or itself and what lies in its folder."""
+    top = module.split(".")[0]
+    path = _path(top)
+    if path is None or path.name == "__init__.py":
+        return {top}
+    packages = {folder.parent.name for folder in path.parent.glob("*/__init__.py")}
+    return {top, *packages, *(file.stem for file in path.parent.glob("*.py"))}
+
+
+def _says_nothing(path: Path) -> bool:
+    """Whether a file is an ``__init__`` without code, or one whose names are found when they are asked for."""
+    if path.name != "__init__.py":
+        return False
+    source = path.read_text(encoding="utf-8")
+    return (
+        _is_lazy(source) or not bare_source(source).replace("from __future__ import annotations", "").strip()
+    )
+
+
+def _is_lazy(source: str) -> bool:
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in ast.parse(source).body
+    )
+
+
 @functools.lru_cache(maxsize=1024)
-def _read(name: str, source: str, packages: frozenset[str]) -> tuple[str, tuple[str, ...]]:
-    """The hash of a module and what it imports; many studies stand on the same modules."""
+def _read(within: str, source: str, packages: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    """The hash of a module in a package and what it imports; many studies stand on the same modules."""
     return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], tuple(
-        _imports(source, name, packages)
+        _imports(source, within, packages)
     )
 
 
@@ -68,20 +104,50 @@ def bare_source(source: str) -> str:
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             and ast.get_docstring(node, clean=False) is not None
         ):
-            text = node.body[0]
-            lines[text.lineno - 1 : text.end_lineno] = [""] * (text.end_lineno - text.lineno + 1)
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+            _blank(lines, node.body[0])
+    inside = _within_strings(source)
+    return "\n".join(
+        line if number in inside else line.rstrip()
+        for number, line in enumerate(lines, start=1)
+        if number in inside or line.strip()
+    )
 
 
-def _imports(source: str, module: str, packages: frozenset[str]) -> list[str]:
+def _blank(lines: list[str], docstring: ast.stmt) -> None:
+    """Take a docstring out of the lines; code that shares its first or its last line stays."""
+    first, last = docstring.lineno - 1, docstring.end_lineno - 1
+    before = lines[first].encode()[: docstring.col_offset].decode()
+    after = lines[last].encode()[docstring.end_col_offset :].decode().strip(" ;")
+    lines[first : last + 1] = [""] * (last - first + 1)
+    lines[first] = before + after if before.strip() or after else ""
+
+
+def _within_strings(source: str) -> set[int]:
+    """The lines, by number, that belong to a string of several lines and no docstring: every character counts."""
+    tree = ast.parse(source)
+    documents = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and ast.get_docstring(node, clean=False) is not None
+    }
+    return {
+        number
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        and id(node) not in documents
+        and isinstance(getattr(node, "value", ""), str)
+        for number in range(node.lineno, node.end_lineno)
+    }
+
+
+def _imports(source: str, within: str, packages: frozenset[str]) -> list[str]:
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name(
-                "." * node.level + (node.module or ""), module.rpartition(".")[0]
-            )
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), within)
             if base.split(".")[0] in packages:
                 inside = [f"{base}.{alias.name}" for alias in node.names]
                 modules = [name for name in inside if _path(name) is not None]
@@ -95,8 +161,7 @@ def _parts_of_a_lazy_package(name: str) -> list[str]:
     path = _path(name)
     if path is None or path.name != "__init__.py":
         return []
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in body):
+    if not _is_lazy(path.read_text(encoding="utf-8")):
         return []
     return [f"{name}.{part.stem}" for part in sorted(path.parent.glob("*.py")) if part.stem != "__init__"]
 
@@ -104,9 +169,14 @@ def _parts_of_a_lazy_package(name: str) -> list[str]:
 def _path(module: str) -> Path | None:
     """The file of a module, found without importing the module itself; None for what is not a module."""
     top, *rest = module.split(".")
-    spec = importlib.util.find_spec(top)
-    if spec is None or not spec.submodule_search_locations:
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a script or a notebook
         return None
+    if spec is None:
+        return None
+    if not spec.submodule_search_locations:
+        return Path(spec.origin) if not rest and str(spec.origin).endswith(".py") else None
     for folder in spec.submodule_search_locations:
         base = Path(folder).joinpath(*rest)
         for candidate in (base.with_suffix(".py"), base / "__init__.py"):

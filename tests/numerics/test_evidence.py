@@ -326,6 +326,31 @@ def test_a_study_of_a_users_own_package_is_followed_into_that_package(toy):
     assert set(source_hashes("toystudies.numbers")) == {"toystudies.numbers", "toystudies.helper"}
 
 
+def test_a_package_is_followed_through_its_init_to_the_names_that_a_study_takes_from_it(toy):
+    toy.with_name("__init__.py").write_text("from .helper import SIZE\n")
+    toy.with_name("helper.py").write_text("SIZE = 3\n")
+    toy.write_text(f"from toystudies import SIZE\n{TOY}")
+    before = source_hashes("toystudies.numbers")
+    toy.with_name("helper.py").write_text("SIZE = 4\n")
+    after = source_hashes("toystudies.numbers")
+    assert set(before) == {"toystudies", "toystudies.helper", "toystudies.numbers"}
+    assert [name for name in before if before[name] != after[name]] == ["toystudies.helper"]
+
+
+def test_a_study_in_no_package_counts_with_the_modules_and_packages_beside_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "lone_study.py").write_text("import json\nimport lone_helper\nfrom lone_tools import SIZE\n")
+    (tmp_path / "lone_helper.py").write_text("SIZE = 3\n")
+    (tmp_path / "lone_tools").mkdir()
+    (tmp_path / "lone_tools" / "__init__.py").write_text("SIZE = 5\n")
+    assert set(source_hashes("lone_study")) == {"lone_study", "lone_helper", "lone_tools"}
+
+
+def test_a_study_without_a_source_is_refused():
+    with pytest.raises(StudyError, match="the source of __main__ cannot be found"):
+        source_hashes("__main__")
+
+
 def test_a_c_source_beside_a_module_counts_with_it(toy):
     native = toy.with_suffix(".c")
     native.write_text("int one(void) { return 1; }")
@@ -339,6 +364,12 @@ def test_a_c_source_beside_a_module_counts_with_it(toy):
 def test_bare_source_keeps_code_and_strings():
     source = 'def f():\n    """Words."""\n    x = "# no comment"  # a comment\n\n    return x\n'
     assert bare_source(source) == 'def f():\n    x = "# no comment"\n    return x'
+
+
+def test_code_on_the_line_of_a_docstring_and_blanks_in_a_string_are_code():
+    assert bare_source('def f(x): "Words."; return x\n') == "def f(x): return x"
+    text = 'x = """a  \n\nb"""'
+    assert bare_source(f"{text}\n\n") == text
 
 
 @pytest.mark.parametrize(
