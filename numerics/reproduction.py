@@ -37,9 +37,9 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
     stored, note it in the evidence file.
 
     The batches are spread evenly over the grid, the first and the last among them. Raises StudyError for a count
-    below one, for other versions of what the numbers depend on, another device or another configuration than those
-    of the evidence, for a number that differs, which it names, and without the packages; EvidenceError without
-    evidence.
+    below one, for other versions of what the numbers depend on, another device, another configuration or other cells
+    than those of the evidence, for a number that differs, which it names, and without the packages; EvidenceError
+    without evidence.
     """
     if count < 1:
         raise StudyError(f"at least one batch has to run again, not {count}")
@@ -58,9 +58,12 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
                 f"the evidence of {key} has {name} {stored[name]}, here they are {value}: digits cannot be compared; "
                 f"run `symdyn study run {key} --scale {stored['scale']} --evidence` instead"
             )
-    groups = batches(study.plan, study.plan.cells(cfg))
+    grid = study.plan.cells(cfg)
+    groups = batches(study.plan, grid)
     chosen = [groups[place] for place in spread(count, len(groups))]
     known = {label(row["cell"]): row["values"] for row in stored["cells"]}
+    if list(known) != [label(cell) for cell in grid]:
+        raise StudyError(f"the evidence of {key} is of another grid of cells; the study has to be run anew")
     repeated = 0
     for cells in chosen:
         with tempfile.TemporaryDirectory() as aside:

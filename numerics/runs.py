@@ -80,7 +80,7 @@ def run_study(
                 folder,
                 progress=progress,
                 executor=where,
-                recorded=identity["versions"],
+                recorded=identity,
             )
         rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
         claims = recomputed_claims(study, rows)

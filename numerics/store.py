@@ -106,32 +106,40 @@ def recover(folder: Path) -> None:
     """Carry over what journals hold and the list of cells does not, and drop those batches' checkpoints."""
     for journal in sorted((folder / CHECKPOINTS).glob(f"*/{JOURNAL}")):
         held = {label(cell.cell) for cell in read_cells(folder / CELLS)}
-        lines = journal.read_text(encoding="utf-8").splitlines()
+        lines = journal.read_text(encoding="utf-8").split("\n")[:-1]
         _append(folder / CELLS, [line for line in lines if label(json.loads(line)["cell"]) not in held])
         shutil.rmtree(journal.parent)
 
 
 def _append(path: Path, lines: Sequence[str]) -> None:
-    """Add lines with a single write and wait until they are on the disk."""
-    with open(path, "ab", buffering=0) as file:
+    """Add lines and wait until they are on the disk. Raises OSError, of a full disk say, before it is given up."""
+    with open(path, "ab") as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
+        file.flush()
         os.fsync(file.fileno())
 
 
 def _line(cell: Cell) -> str:
-    values = {name: _number(cell.cell, name, value) for name, value in cell.values.items()}
+    values = {name: _number(cell, name, value) for name, value in cell.values.items()}
     record = {"cell": dict(cell.cell), "values": values, "curves": _plain(cell.curves)}
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
-def _number(cell: Mapping, name: str, value):
-    """A measured number as one of Python, or None. Raises StudyError for what is no finite number."""
-    plain = value.item() if getattr(value, "shape", None) == () else value
-    if plain is None or (isinstance(plain, int | float) and math.isfinite(plain)):
-        return plain
+def _number(cell: Cell, name: str, value):
+    """A value as JSON has it: NumPy's numbers and arrays as Python's, and None for what is not finite.
+
+    Raises StudyError for what is neither a number nor a word nor a list of those.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list | tuple):
+        return [_number(cell, name, entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
     raise StudyError(
-        f"the value {name!r} of the cell {label(cell)} is {value!r}: a value is one finite number, or None where "
-        "there is none (a network that diverged, say); arrays belong to the curves"
+        f"the value {name!r} of the cell {label(cell.cell)} is {value!r}, which cannot be stored: a value is a "
+        "number, a word, a list of these, or None"
     )
 
 
@@ -237,11 +245,19 @@ def _names(cells: list[Cell], part: str) -> list[str]:
 
 
 def _column(entries: list):
-    """One array of all cells' entries, which are words, numbers, or arrays of one shape; None is missing."""
+    """One array of all cells' entries, which are words, numbers, or arrays of one shape; None is missing. Whole numbers
+    that do not fit 64 bits, as some seeds, are words.
+    """
     import numpy as np
 
     if any(isinstance(entry, str) for entry in entries):
         return np.array(["" if entry is None else entry for entry in entries])
+    if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
+        return (
+            np.array(entries)
+            if max(map(abs, entries)) < 2**63
+            else np.array([str(entry) for entry in entries])
+        )
     arrays = [None if entry is None else np.asarray(entry, float) for entry in entries]
     shape = next((array.shape for array in arrays if array is not None), ())
     return np.stack([np.full(shape, math.nan) if array is None else array for array in arrays])

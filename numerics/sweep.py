@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import (
     Executor,
@@ -31,6 +32,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from numerics.checkpoint import fraction_done, heed
+from numerics.fingerprint import combined, source_hashes
 from numerics.provenance import versions
 from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
 from numerics.study import Cell, Plan, Study, StudyError
@@ -55,15 +57,17 @@ def complete(
     *,
     progress: bool = True,
     executor: Executor | None = None,
-    recorded: Mapping[str, str] | None = None,
+    recorded: Mapping[str, object] | None = None,
 ) -> list[Cell]:
     """Run the cells that are not there yet, and return all of them in the order of the grid.
 
-    Raises StudyError where a batch is to run with other versions than those ``recorded``.
+    Raises StudyError where a batch is to run with other ``recorded`` versions or another source, for a grid that has a
+    cell twice, and for a batch that does not return its own cells.
     """
     folder = folder.resolve()
     recover(folder)
     grid = study.plan.cells(configuration)
+    _refuse_repeated(study.key, grid)
     done = {label(cell.cell): cell for cell in read_cells(folder / CELLS)}
     waiting = [
         Batch(missing, folder / CHECKPOINTS / _name(missing))
@@ -88,20 +92,39 @@ def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
     return [group[start : start + size] for group in groups for start in range(0, len(group), size)]
 
 
+def _refuse_repeated(key: str, grid: Sequence[dict]) -> None:
+    repeated = [cell for cell, count in Counter(map(label, grid)).items() if count > 1]
+    if repeated:
+        raise StudyError(
+            f"the grid of {key} has the cell {repeated[0]} more than once; give each cell coordinates of its own"
+        )
+
+
 def measure(study: Study, cells: list[dict], configuration: Mapping, device: str, resume: Path) -> list[Cell]:
-    """One batch, wherever it runs."""
-    return study.plan.run(cells, configuration, device, resume)
+    """One batch, wherever it runs. Raises StudyError unless it returns each of its cells once."""
+    found = list(study.plan.run(cells, configuration, device, resume))
+    if sorted(label(cell.cell) for cell in found) != sorted(map(label, cells)):
+        raise StudyError(
+            f"a batch of {study.key} is to return a Cell for each of {cells}, with the same coordinates; it returned "
+            f"{[dict(cell.cell) for cell in found]}"
+        )
+    return found
 
 
 def _measure_as_recorded(
     study, configuration, device, recorded, cells: list[dict], resume: Path
 ) -> list[Cell]:
-    here = versions(study, configuration, device)
-    if recorded is not None and here != recorded:
-        raise StudyError(
-            f"the run recorded {recorded}, but a worker that is to take part has {here}; results are not mixed: give "
-            "all workers the same packages and tools"
-        )
+    if recorded is not None:
+        here = {
+            "versions": versions(study, configuration, device),
+            "source": combined(source_hashes(study.module)),
+        }
+        there = {name: recorded[name] for name in here}
+        if here != there:
+            raise StudyError(
+                f"the run recorded {there}, but a worker that is to take part has {here}; results are not mixed: give "
+                "all workers the same code, packages and tools"
+            )
     return measure(study, cells, configuration, device, resume)
 
 

@@ -346,7 +346,8 @@ def test_a_study_in_no_package_counts_with_the_modules_and_packages_beside_it(tm
     assert set(source_hashes("lone_study")) == {"lone_study", "lone_helper", "lone_tools"}
 
 
-def test_a_study_without_a_source_is_refused():
+def test_a_study_without_a_source_is_refused(monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     with pytest.raises(StudyError, match="the source of __main__ cannot be found"):
         source_hashes("__main__")
 

@@ -96,6 +96,17 @@ def test_code_that_changes_one_digit_or_name_is_refused_and_nothing_is_written(t
     assert load_evidence("toy.squares") == before
 
 
+@pytest.mark.parametrize(
+    "change", [("range(4)", "range(3)"), ("in batch]", "in batch if cell['place'] not in (0, 3)]")]
+)
+def test_code_that_loses_cells_repeats_nothing(toy, change):
+    toy(TOY.replace(*change))
+    before = load_evidence("toy.squares")
+    with pytest.raises(StudyError, match=r"another grid of cells|is to return a Cell for each"):
+        reproduce("toy.squares", 2)
+    assert load_evidence("toy.squares") == before
+
+
 def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
     monkeypatch.setattr("numerics.reproduction.versions", lambda *_: {"numpy": "0"})
     with pytest.raises(StudyError, match="digits cannot be compared"):

@@ -18,7 +18,7 @@ import pytest
 import xarray
 from PIL import Image
 
-from numerics import provenance, runs
+from numerics import provenance, runs, sweep
 from numerics.claims import at_most
 from numerics.plots import new_figure
 from numerics.runs import run_study
@@ -224,6 +224,65 @@ def test_a_worker_with_another_tool_takes_no_part(tmp_path):
     assert not started
 
 
+def test_a_worker_with_other_code_takes_no_part(tmp_path, monkeypatch):
+    started = []
+
+    def hashes(module):
+        return {"toy": "a" if threading.current_thread() is threading.main_thread() else "b"}
+
+    monkeypatch.setattr(runs, "source_hashes", hashes)
+    monkeypatch.setattr(sweep, "source_hashes", hashes)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(StudyError, match="give all workers the same code"),
+    ):
+        quiet(toy(started), "smoke", out=tmp_path, executor=executor)
+    assert not started
+
+
+def changed(**parts):
+    """The toy study with other parts of its plan."""
+    study = toy([])
+    return replace(study, plan=replace(study.plan, **parts))
+
+
+def test_a_grid_with_a_cell_twice_is_refused_before_the_work(tmp_path):
+    with pytest.raises(StudyError, match=r"the grid of toy.squares has the cell .* more than once"):
+        quiet(changed(cells=lambda cfg: [{"place": 1}, {"place": 2}, {"place": 1}]), "smoke", out=tmp_path)
+    assert not (tmp_path / "cells.jsonl").exists()
+
+
+@pytest.mark.parametrize("returned", [[], [{"place": 7, "word": "w0"}], [{"place": 0.0, "word": "w0"}]])
+def test_a_batch_must_return_its_own_cells(tmp_path, returned):
+    study = changed(run=lambda *_: [Cell(cell, {"square": 1}, {"line": np.zeros(3)}) for cell in returned])
+    with pytest.raises(StudyError, match="is to return a Cell for each of"):
+        quiet(study, "smoke", out=tmp_path)
+    assert not (tmp_path / "cells.jsonl").exists()
+
+
+def test_numbers_of_numpy_are_kept_and_what_is_not_finite_is_absent(tmp_path):
+    values = {
+        "square": np.int64(4),
+        "half": np.float32(0.5),
+        "gone": math.nan,
+        "list": np.array([1.0, math.inf]),
+    }
+    study = changed(run=lambda batch, *_: [Cell(cell, values, {"line": np.zeros(3)}) for cell in batch])
+    cells = quiet(study, "smoke", out=tmp_path).cells
+    assert cells[0].values == {"square": 4, "half": 0.5, "gone": None, "list": [1.0, None]}
+
+
+@pytest.mark.parametrize(("seed", "stored"), [(2**60 + 1, 2**60 + 1), (2**70 + 1, str(2**70 + 1))])
+def test_large_seeds_are_stored_to_the_last_digit(tmp_path, seed, stored):
+    study = changed(
+        cells=lambda cfg: [{"seed": seed}],
+        run=lambda batch, *_: [Cell(cell, {"square": 1}, {"line": np.zeros(3)}) for cell in batch],
+    )
+    folder = quiet(study, "smoke", out=tmp_path).folder
+    with xarray.open_dataset(folder / "data.nc", engine="h5netcdf") as data:
+        assert data["seed"].values.tolist() == [stored]
+
+
 def test_a_record_that_is_none_is_refused(tmp_path):
     quiet(toy([]), "smoke", out=tmp_path)
     (tmp_path / "run.json").write_text("[]", encoding="utf-8")
@@ -307,11 +366,9 @@ def measuring(value):
     return study("toy.squares", title="Squares")(lambda: plan)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, "nine", np.zeros(2)])
-def test_a_value_that_is_no_finite_number_is_named_with_its_cell(tmp_path, value):
-    with pytest.raises(
-        StudyError, match=r"value 'square' of the cell \{\"place\": 3\}.*or None where there is none"
-    ):
+@pytest.mark.parametrize("value", [1j, {"nine": 9}, [1.0, object()]])
+def test_a_value_that_cannot_be_stored_is_named_with_its_cell(tmp_path, value):
+    with pytest.raises(StudyError, match=r"value 'square' of the cell \{\"place\": 3\}.*cannot be stored"):
         quiet(measuring(value), "smoke", out=tmp_path)
 
 

@@ -255,6 +255,38 @@ def test_a_batch_whose_lines_were_cut_off_is_taken_from_its_journal(tmp_path, mo
     assert not resume.exists()
 
 
+def test_a_disk_that_fills_up_costs_no_cell(tmp_path):
+    finish_batch(tmp_path, tmp_path / "checkpoints" / "a", [Cell({"place": 0}, {}, {"c": np.zeros(100)})])
+    size = (tmp_path / CELLS).stat().st_size
+    code = f"""
+import resource, signal
+import numpy as np
+from pathlib import Path
+from numerics.store import finish_batch
+from numerics.study import Cell
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size + size // 2}, resource.RLIM_INFINITY))
+finish_batch(Path("."), Path("checkpoints/b"), [Cell({{"place": 1}}, {{}}, {{"c": np.zeros(100)}})])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "OSError" in done.stderr
+    recover(tmp_path)
+    assert [cell.cell["place"] for cell in read_cells(tmp_path / CELLS)] == [0, 1]
+
+
+def test_words_with_line_separators_survive_in_a_journal(tmp_path, monkeypatch):
+    cell = Cell({"word": "a\u2028b\x85c"}, {}, {})
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("numerics.store._append", raise_interrupt)
+        finish_batch(tmp_path, tmp_path / "checkpoints" / "a", [cell])
+    recover(tmp_path)
+    assert read_cells(tmp_path / CELLS) == [cell]
+
+
+def raise_interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def test_a_state_is_replaced_whole_and_only_read_by_its_own_run(tmp_path):
     assert load_state(tmp_path, "mine") is None
     save_state(tmp_path, {"identity": np.array("mine"), "x": np.arange(3)})
