@@ -142,13 +142,18 @@ def relative_deviations(first: Sequence[float], second: Sequence[float]) -> list
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's rank correlation of two sequences of the same length without ties; NaN if a value is NaN."""
+    """Spearman's rank correlation of two sequences of one length; NaN if a value is NaN.
+
+    Raises ValueError for fewer than two values and for ties.
+    """
     if len(first) != len(second) or len(first) < 2:
         raise ValueError(
             f"two sequences of one length, 2 or more, are needed: got {len(first)} and {len(second)}"
         )
     if any(math.isnan(value) for value in (*first, *second)):
         return math.nan
+    if any(len(set(values)) < len(values) for values in (first, second)):
+        raise ValueError("ranks need values without ties")
     ranks = [[sorted(values).index(value) for value in values] for values in (first, second)]
     n = len(first)
     return 1 - 6 * sum((a - b) ** 2 for a, b in zip(*ranks, strict=True)) / (n * (n * n - 1))

@@ -20,7 +20,8 @@ import numpy as np
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays, lists or tensors; returns (...).
 
-    The rates are scalars or broadcast with a. Tensors give a tensor, all else an array.
+    The rates are scalars or broadcast with a. Tensors give a tensor, all else an array. Raises TypeError for complex
+    numbers, here and below: this δ of theirs is not conserved.
     """
     a, w, eta_a, eta_w = _numbers(a, w, eta_a, eta_w)
     return eta_w * a * a - eta_a * (w * w).sum(-1)
@@ -56,7 +57,10 @@ def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
 
 
 def _numbers(*values):
-    """Lists as tensors if there is a tensor, as arrays otherwise; scalars stay, and do not widen a dtype."""
+    """Lists as tensors if there is a tensor, as arrays otherwise; scalars stay, and do not widen a dtype.
+
+    Whole numbers are read as floating-point numbers, for their squares would overflow without a word.
+    """
     tensor = next((value for value in values if hasattr(value, "detach")), None)
     if tensor is not None:
         import torch
@@ -64,15 +68,22 @@ def _numbers(*values):
         dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
     numbers = []
     for value in values:
-        if hasattr(value, "detach") or np.ndim(value) == 0:
+        if _is_complex(value):
+            raise TypeError("weights and rates must be real numbers, not complex ones")
+        if hasattr(value, "detach"):
+            numbers.append(value if value.is_floating_point() else value.to(torch.get_default_dtype()))
+        elif np.ndim(value) == 0:
             numbers.append(value)
         elif tensor is not None:
             numbers.append(torch.as_tensor(value, dtype=dtype, device=tensor.device))
         else:
             array = np.asarray(value)
-            # Squares of integers overflow without a word.
             numbers.append(array.astype(float) if array.dtype.kind in "biu" else array)
     return numbers
+
+
+def _is_complex(value) -> bool:
+    return value.is_complex() if hasattr(value, "detach") else np.iscomplexobj(value)
 
 
 def _batch(name: str, A, W) -> tuple[int, ...]:
@@ -118,7 +129,7 @@ def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, obj
 
     Returns tensors by names like "0-2", lower layer first. Raises ValueError for a network that is not a plain
     sequence, for layers that do not fit, that share parameters or compute them from others (weight norm), for
-    missing rates, and, with the reasons, if there is nothing to conserve.
+    missing rates, and, with the reasons, if there is nothing to conserve; TypeError for complex weights.
     """
     from numerics.neighbours import POOLS, RESCALING, groups, neighbours
 
@@ -135,6 +146,10 @@ def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, obj
     found = {}
     for pair in pairs:
         eta_below, eta_above = (1.0, 1.0) if rates is None else (rates[pair.low], rates[pair.high])
+        if _is_complex(pair.outgoing) or _is_complex(pair.incoming):
+            raise TypeError(
+                f"layers {pair.low} and {pair.high} have complex weights; balances are of real ones"
+            )
         if pair.mixing and groups(pair.below) == groups(pair.above) == 1:
             value = layer_balance(pair.outgoing, pair.incoming, eta_above, eta_below)
         else:
@@ -146,8 +161,8 @@ def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, obj
 class DriftRecorder:
     """Follows a conserved quantity of a network through training and reports how far it drifted.
 
-    ``quantity(network)`` returns a tensor of any shape, or a dictionary of them. Attach the recorder to a torch
-    optimiser, or call ``observe`` in a loop of your own:
+    ``quantity(network)`` returns a tensor, an array or a number, or a dictionary of them. Attach the recorder to a
+    torch optimiser (attached again, it goes on counting steps), or call ``observe`` in a loop of your own:
 
         recorder = DriftRecorder(network, balances)
         with recorder.attach(optimizer, every=10):
@@ -159,12 +174,17 @@ class DriftRecorder:
         self.network = network
         self.quantity = quantity
         self.steps: list[int] = []
+        self.count = 0
         self._values: list = []
 
     @property
     def values(self):
-        """What was recorded, (number of records, ...), or a dictionary of such arrays."""
-        if self._values and isinstance(self._values[0], dict):
+        """What was recorded, (number of records, ...), or a dictionary of such arrays. Raises ValueError if nothing was
+        recorded.
+        """
+        if not self._values:
+            raise ValueError("nothing was recorded: attach the recorder before training, or call observe")
+        if isinstance(self._values[0], dict):
             return {name: np.stack([value[name] for value in self._values]) for name in self._values[0]}
         return np.stack(self._values)
 
@@ -172,6 +192,7 @@ class DriftRecorder:
         """Record the quantity at a step of training."""
         value = self.quantity(self.network)
         self.steps.append(step)
+        self.count = step
         if isinstance(value, Mapping):
             self._values.append({name: _array(entry) for name, entry in value.items()})
         else:
@@ -187,8 +208,6 @@ class DriftRecorder:
         """sup over the records of |quantity − its first value|, elementwise. Raises ValueError if nothing was
         recorded.
         """
-        if not self._values:
-            raise ValueError("nothing was recorded: attach the recorder before training, or call observe")
         values = self.values
         if isinstance(values, dict):
             return {name: np.abs(value - value[0]).max(0) for name, value in values.items()}
@@ -196,21 +215,24 @@ class DriftRecorder:
 
 
 def _array(value) -> np.ndarray:
-    return value.detach().cpu().numpy().copy()
+    """A copy as an array, in float64 unless the numbers are float32."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = (value if str(value.dtype) == "torch.float32" else value.double()).numpy()
+    return np.array(value)
 
 
 class _Attached:
     def __init__(self, recorder: DriftRecorder, optimizer, every: int) -> None:
         self.recorder, self.every = recorder, every
-        self.count = recorder.steps[-1] if recorder.steps else 0
         if not recorder.steps:
             recorder.observe(0)
         self.handle = optimizer.register_step_post_hook(self._after_step)
 
     def _after_step(self, *_) -> None:
-        self.count += 1
-        if self.count % self.every == 0:
-            self.recorder.observe(self.count)
+        self.recorder.count += 1
+        if self.recorder.count % self.every == 0:
+            self.recorder.observe(self.recorder.count)
 
     def __enter__(self) -> DriftRecorder:
         return self.recorder

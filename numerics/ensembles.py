@@ -38,7 +38,9 @@ OBSERVED_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Training:
-    """What an ensemble did: the checkpoints (T,), one array (B, T) for each observer, and the final networks."""
+    """What an ensemble did: the checkpoints (T,), one array (B, ..., T) for each observer, and the final networks, on
+    the CPU.
+    """
 
     steps: np.ndarray
     measured: dict[str, np.ndarray]
@@ -46,11 +48,13 @@ class Training:
 
 
 def networks(a, W, *, eta_a=1.0, eta_w=1.0, gamma: float = 0.0) -> Networks:
-    """A stack of networks from a (B, h) and W (B, h, d); rates are scalars or (B,).
+    """A stack of networks from a (B, h) and W (B, h, d); rates are scalars or (B,). Lists are read in float64.
 
-    Raises ValueError for shapes that do not fit.
+    Raises ValueError for shapes that do not fit and for γ > 1, where σ(z) = max(z, γz) is no leaky ReLU.
     """
-    a, W = torch.as_tensor(a).detach(), torch.as_tensor(W).detach()
+    a, W = _tensor(a), _tensor(W)
+    if not gamma <= 1:
+        raise ValueError(f"gamma must be a number up to 1, got {gamma}")
     if a.ndim != 2 or W.ndim != 3 or W.shape[:2] != a.shape:
         raise ValueError(f"a must be (B, h) and W (B, h, d): a is {tuple(a.shape)}, W is {tuple(W.shape)}")
     rates = [_per_network(name, rate, a) for name, rate in (("eta_a", eta_a), ("eta_w", eta_w))]
@@ -97,7 +101,9 @@ def train(
     observers among them (they are told apart by name and by what they say of fixed networks), and RuntimeError where a
     compiler is missing.
     """
-    X, y = (torch.as_tensor(value).detach().double() for value in (X, y))
+    X, y = (_tensor(value).double() for value in (X, y))
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"networks are trained in torch.float32 or torch.float64, not in {dtype}")
     checkpoints = _check(start, X, y, checkpoints, threads, chunk)
     speed = _per_network("step", step, start.a)
     threads = threads or torch.get_num_threads()
@@ -130,7 +136,7 @@ def train(
                     resume, {"identity": np.array(identity), "done": place + 1, "a": a, "W": W, **columns}
                 )
     a, W = run.state()
-    final = replace(start, a=torch.as_tensor(a), W=torch.as_tensor(W))
+    final = replace(start.to(device="cpu"), a=torch.as_tensor(a), W=torch.as_tensor(W))
     return Training(
         np.asarray(checkpoints), {name: np.stack(rows, -1) for name, rows in measured.items()}, final
     )
@@ -151,9 +157,21 @@ def _check(start: Networks, X, y, checkpoints, threads, chunk) -> list[int]:
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     steps = list(checkpoints)
-    if not steps or any(step != int(step) for step in steps) or steps[0] < 0 or steps != sorted(set(steps)):
+    if not steps or not all(map(_is_whole, steps)) or steps[0] < 0 or steps != sorted(set(steps)):
         raise ValueError(f"checkpoints must be increasing step numbers from 0 on, got {steps}")
     return [int(step) for step in steps]
+
+
+def _is_whole(step) -> bool:
+    try:
+        return bool(step == int(step))
+    except (TypeError, ValueError, OverflowError):  # no number, NaN, infinity
+        return False
+
+
+def _tensor(value) -> torch.Tensor:
+    """A tensor as it is, without its history, and a list with all of its digits."""
+    return torch.as_tensor(value if hasattr(value, "detach") else np.asarray(value)).detach()
 
 
 def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
@@ -200,7 +218,7 @@ class _Run:
         start = self.start.part(0, 1)
         generator = torch.Generator().manual_seed(0)
         a, W = (torch.randn(value.shape, generator=generator).to(value) for value in (start.a, start.W))
-        found = self.observers[name](start, replace(start, a=a, W=W))
+        found = torch.as_tensor(self.observers[name](start, replace(start, a=a, W=W)))
         return " ".join(f"{value:.6g}" for value in found.flatten().tolist())
 
     def observe(self, low: int, high: int) -> dict[str, np.ndarray]:
@@ -210,7 +228,13 @@ class _Run:
             last = min(first + OBSERVED_AT_ONCE, high)
             start, now = self.start.part(first, last), self.now.part(first, last).to(dtype=torch.float64)
             for name, observer in self.observers.items():
-                found[name].append(observer(start, now).cpu().numpy())
+                seen = torch.as_tensor(observer(start, now))
+                if tuple(seen.shape[:1]) != (last - first,):
+                    raise ValueError(
+                        f"the observer {name!r} returned the shape {tuple(seen.shape)} for {last - first} networks: "
+                        "the first axis is that of the networks"
+                    )
+                found[name].append(seen.cpu().numpy())
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
 

@@ -16,8 +16,9 @@ BLOCK = 512
 
 def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w ‖a‖² I + η_a WᵀW) Xᵀ of f(x) = aᵀW x, for a (..., h), W (..., h, d), X (n, d); returns (...,
-    n, n).
+    n, n). Raises ValueError for shapes that do not fit.
     """
+    _check_shapes(a, W, X)
     hidden = W @ X.T
     return (eta_w * (a * a).sum(-1))[..., None, None] * (X @ X.T) + _trail(eta_a) * (
         hidden.swapaxes(-1, -2) @ hidden
@@ -29,14 +30,23 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
 
     σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
     shape (...). Returns (..., n, n); the large kernel of a single network, unless torch differentiates or maps it, is
-    made block by block, which keeps the work in the cache and makes use of the symmetry. Source: Kunin et al. 2024,
-    section 5.
+    made block by block, which keeps the work in the cache and makes use of the symmetry. Raises ValueError for shapes
+    that do not fit. Source: Kunin et al. 2024, section 5.
     """
+    _check_shapes(a, W, X)
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
     features, gates = hidden * slope, a[..., None] * slope
     large = a.ndim == 1 and len(X) > 2 * BLOCK
     return (_in_blocks if large else _whole)(features, gates, X, eta_a, eta_w)
+
+
+def _check_shapes(a, W, X) -> None:
+    if W.ndim < 2 or X.ndim != 2 or a.shape[-1:] != W.shape[-2:-1] or W.shape[-1] != X.shape[-1]:
+        raise ValueError(
+            f"a must be (..., h), W (..., h, d) and X (n, d): they are {tuple(a.shape)}, {tuple(W.shape)} and "
+            f"{tuple(X.shape)}"
+        )
 
 
 def _whole(features, gates, X, eta_a, eta_w):
@@ -148,16 +158,24 @@ def kernel_distance(K1, K2) -> np.ndarray:
     """S = 1 − ⟨K₁, K₂⟩ / (‖K₁‖ ‖K₂‖) in float64, for kernels (..., n, n) that broadcast; returns (...).
 
     Computed as ½ ‖K₁/‖K₁‖ − K₂/‖K₂‖‖²: the same number, never negative, and exact to rounding where S is
-    tiny. Raises ValueError for a kernel that is zero or not finite. Source: Kunin et al. 2024, Notation.
+    tiny. Raises ValueError for a kernel that is zero, not finite or not square, and for two of different sizes. Source:
+    Kunin et al. 2024, Notation.
     """
     first, second = _unit(K1, "K1"), _unit(K2, "K2")
+    if first.shape[-1] != second.shape[-1]:
+        raise ValueError(f"K1 and K2 are kernels of {first.shape[-1]} and {second.shape[-1]} data")
     return 0.5 * ((first - second) ** 2).sum((-2, -1))
 
 
 def _unit(kernel, name: str) -> np.ndarray:
     if hasattr(kernel, "detach"):
-        kernel = kernel.detach().cpu().numpy()
+        kernel = kernel.detach().cpu()
+        kernel = (kernel if kernel.is_complex() else kernel.double()).numpy()
+    if np.iscomplexobj(kernel):
+        raise ValueError(f"{name} must be real, not complex")
     kernel = np.asarray(kernel, float)
+    if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2] or kernel.size == 0:
+        raise ValueError(f"{name} must be (..., n, n), of at least one datum: it is {kernel.shape}")
     if not np.isfinite(kernel).all():
         raise ValueError(f"{name} must be finite")
     largest = np.abs(kernel).max((-2, -1), keepdims=True)

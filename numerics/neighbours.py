@@ -92,7 +92,7 @@ def neighbours(network) -> tuple[list[Pair], list[str]]:
         else:
             verb = "pools over its neurons" if kind in POOLS else "does not keep them"
             gap = f"behind layer {low}, {type(module).__name__} ({name}) {verb}"
-    return pairs, gaps
+    return pairs, [*gaps, gap] if gap else gaps
 
 
 def _modules(network, prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -17,7 +17,7 @@ from numerics.kernels import two_layer_ntk
 @dataclass(frozen=True)
 class Networks:
     """A stack of networks f(x) = aᵀσ(Wx): a (B, h), W (B, h, d), layer-wise rates eta_a and eta_w (B,), σ(z) =
-    max(z, γz).
+    max(z, γz) with γ ≤ 1.
     """
 
     a: torch.Tensor
@@ -78,8 +78,17 @@ def kernel_distance(X: torch.Tensor) -> Observer:
 
 
 def hamming_distance(X: torch.Tensor) -> Observer:
-    """How many neurons of a network changed the sign of wᵀx, on average over the inputs X: between 0 and h."""
-    return lambda start, now: ((start.W @ X.mT).sign() != (now.W @ X.mT).sign()).double().sum(-2).mean(-1)
+    """How many neurons of a network changed the sign of wᵀx, on average over the inputs X: between 0 and h, NaN where
+    wᵀx is not finite.
+    """
+
+    def observe(start, now):
+        before, after = start.W @ X.mT, now.W @ X.mT
+        changed = (before.sign() != after.sign()).double().sum(-2).mean(-1)
+        known = (before.isfinite() & after.isfinite()).all(-1).all(-1)
+        return torch.where(known, changed, torch.nan)
+
+    return observe
 
 
 def parameter_distance(start: Networks, now: Networks) -> torch.Tensor:

@@ -1,7 +1,9 @@
 """The order at which one quantity vanishes with another: agreement by convergence, not by tolerance.
 
 If a formula is exact for gradient flow, a network trained by gradient descent with step h deviates from it by
-O(h). The measured order is then 1; if the formula is wrong, the deviation stays and the order is 0.
+O(h). The measured order is then 1; if the formula is wrong, the deviation stays and the order falls to 0 with the step.
+What is wrong shows once it is as large as that: with three to five steps, each half of the one before, an error of
+40 % of the smallest deviation is noticed and one of 20 % is not. So the smallest step decides what can hide.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from numerics.claims import Claim, Measurement, Measurements
+from numerics.claims import Claim, Measurement, Measurements, at_most
 
 SCALES = ("smoke", "laptop", "paper")
 DECISIVE = ("paper", "contrasts")
@@ -47,6 +47,8 @@ class Plan:
     dims     names the axes of the curves, {"S": ("time",)}, for the stored data set.
     batch    how many cells ``run`` takes at most at once; None for no limit.
     shared   the coordinates in which the cells of a batch agree: ("seed",), say, where a seed decides the data.
+    absent   the values that may be None, because they do not exist in some cells: the time of a crossing, say. Where
+             any other is missing, of a network that diverged for instance, nothing is claimed.
     tools    ``tools(cfg, device)`` names, with its version, what the numbers depend on here beside the packages: the
              compiler of a program that ``run`` uses, say.
     """
@@ -59,6 +61,7 @@ class Plan:
     dims: Mapping[str, tuple[str, ...]]
     batch: int | None = 1
     shared: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     tools: Callable[[Mapping, str], Mapping[str, str]] | None = None
 
 
@@ -216,5 +219,22 @@ def _written_out(call: ast.Call) -> tuple[str, str]:
 
 
 def recomputed_claims(declared: Study, rows: Sequence[Mapping]) -> list[Claim]:
-    """The claims of a study from stored rows {"cell": …, "values": …}."""
+    """The claims of a study from stored rows {"cell": …, "values": …}; where a value is missing that may not be absent,
+    a check alone, which fails.
+    """
+    missing = [
+        f"{name!r} of the cell {dict(row['cell'])}"
+        for row in rows
+        for name, value in row["values"].items()
+        if name not in declared.plan.absent and _is_missing(value)
+    ]
+    if missing:
+        words = f"how many values are missing, so that nothing is claimed of the others: {missing[0]}, say"
+        return [at_most("all-measured", words, len(missing), 0, about="check")]
     return declared.plan.claims(Measurements([Measurement(row["cell"], row["values"]) for row in rows]))
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_is_missing, value))
+    return value is None or value != value

@@ -24,9 +24,12 @@ def connections(gram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def trained(A, U, s, V, *, rate: float, spacing: float, count: int):
     """a₁, a₂ and b (K, count + 1) of networks A (K, 2, 2) trained at the rate η, every ``spacing`` units of time.
 
-    The task is U diag(s) V with U, V (2, 2), as ``numpy.linalg.svd`` gives them. ``spacing`` is a multiple of the rate.
+    The task is U diag(s) V with U, V (2, 2), as ``numpy.linalg.svd`` gives them. Raises ValueError unless ``spacing``
+    is a multiple of the rate.
     """
     every = round(spacing / rate)
+    if every < 1 or abs(every * rate / spacing - 1) > 1e-9:
+        raise ValueError(f"spacing must be a multiple of the rate: {spacing} is not one of {rate}")
     record = range(0, count * every + 1, every)
     first, second = descend(
         A @ V, U @ A.swapaxes(-1, -2), (U * s) @ V, rate=rate, steps=count * every, record=record
@@ -45,7 +48,7 @@ def mean_deviation(found, exact) -> float:
 
 def peak_time(times, b) -> np.ndarray:
     """When |b| (K, T) is largest, (K,): the vertex of the parabola through the three highest points at equally spaced
-    times, and 0 where |b| is largest at the start.
+    times, and the first or last time where |b| is largest there.
     """
     size, network = np.abs(b), np.arange(len(b))
     top = size.argmax(-1)
@@ -53,7 +56,7 @@ def peak_time(times, b) -> np.ndarray:
     low, middle, high = (size[network, inner + shift] for shift in (-1, 0, 1))
     bend = low - 2 * middle + high
     vertex = times[inner] + (times[1] - times[0]) * (low - high) / (2 * np.where(bend == 0, 1.0, bend))
-    return np.where(top == 0, 0.0, np.where(bend < 0, vertex, times[top]))
+    return np.where((top == inner) & (bend < 0), vertex, times[top])
 
 
 def printed_peak(a1, a2, b, s) -> np.ndarray:
@@ -68,10 +71,11 @@ def largest_rise(size) -> np.ndarray:
 
 
 def learned_time(times, a1, a2, s) -> list[float | None]:
-    """When both modes have come to 95 % of their singular values s (2,) for good, None where they have not."""
-    below = (np.minimum(a1 / s[0], a2 / s[1]) < LEARNED) | (np.maximum(a1 / s[0], a2 / s[1]) > 2 - LEARNED)
-    last = np.where(below.any(-1), below.shape[-1] - 1 - below[:, ::-1].argmax(-1), 0)
-    return [None if short[-1] else float(times[place]) for short, place in zip(below, last, strict=True)]
+    """From when on both modes are within 5 % of their singular values s (2,) for good; None where they never are."""
+    parts = a1 / s[0], a2 / s[1]
+    learned = (np.minimum(*parts) >= LEARNED) & (np.maximum(*parts) <= 2 - LEARNED)
+    first = np.where(learned.all(-1), 0, learned.shape[-1] - (~learned)[:, ::-1].argmax(-1))
+    return [float(times[place]) if held[-1] else None for held, place in zip(learned, first, strict=True)]
 
 
 def at_moments(times, curves, moments) -> np.ndarray:

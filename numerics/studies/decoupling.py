@@ -491,4 +491,5 @@ def _curves(axes, cell):
     title="How two modes decouple: three tasks, and starts of three sizes",
 )
 def decoupling():
-    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)
+    absent = ("deviation", "printed_gap", "predicted_gap", "printed_time", "predicted_time", "learned_time")
+    return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, absent=absent)

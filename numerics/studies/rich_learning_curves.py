@@ -449,6 +449,7 @@ def rich_learning_curves():
         figure=figure,
         claims=claims,
         dims=DIMS,
+        absent=("flow_plateaus", "trained_plateaus"),
         batch=10,
         shared=("part", "start"),
     )

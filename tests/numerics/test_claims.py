@@ -73,6 +73,11 @@ def test_the_values_of_a_coordinate_come_once_each_in_the_order_of_the_grid():
     assert Measurements(rows).distinct("seed") == [7, 3]
 
 
+def test_ranks_with_ties_are_refused():
+    with pytest.raises(ValueError, match="ranks need values without ties"):
+        rank_correlation([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 2.0, 2.0])
+
+
 def test_a_claim_belongs_to_one_of_three():
     with pytest.raises(ValueError, match="claim small: about is one of paper, check, own, not 'chek'"):
         at_most("small", "at most three", 4, 3, about="chek")

@@ -236,6 +236,9 @@ def test_weights_that_do_not_fit_are_refused(balance, outgoing, W, message):
 def test_whole_numbers_are_squared_as_numbers_and_dtypes_are_kept():
     assert single_neuron_delta([4_000_000_000], [[0]]).tolist() == [1.6e19]
     assert neuron_deltas([4_000_000_000], [[0]]).tolist() == [1.6e19]
+    few, many = torch.tensor([100], dtype=torch.int8), torch.tensor([[1, 100]], dtype=torch.int8)
+    assert neuron_deltas(few, many).tolist() == [-1.0]
+    assert layer_balance(torch.tensor([[4_000_000_000]]), torch.tensor([[1]])).item() == pytest.approx(1.6e19)
     for dtype in (np.float32, np.float64):
         assert neuron_deltas(np.ones(2, dtype), np.ones((2, 1), dtype), 2.0).dtype == dtype
     narrow = torch.ones(2, 2, dtype=torch.float32)
@@ -251,6 +254,10 @@ def test_whole_numbers_are_squared_as_numbers_and_dtypes_are_kept():
             "no two neighbouring layers",
         ),
         (TwoLayer([1.0], [[1.0]]), "the order of the layers of a TwoLayer is not known"),
+        (
+            [nn.Conv1d(2, 4, 3), nn.ConvTranspose1d(4, 2, 3)],
+            r"behind layer 0, ConvTranspose1d \(1\) does not keep",
+        ),
         ([nn.Linear(4, 6), nn.ReLU(), nn.Linear(5, 3)], "layer 2 takes 5 channels, but layer 0 gives 6"),
         ([nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Conv2d(8, 2, 3)], "layer 2 takes 8 channels"),
     ],
@@ -258,6 +265,15 @@ def test_whole_numbers_are_squared_as_numbers_and_dtypes_are_kept():
 def test_networks_without_a_known_balance_are_refused(network, message):
     with pytest.raises(ValueError, match=message):
         balances(network)
+
+
+def test_complex_weights_are_refused():
+    network = nn.Sequential(nn.Linear(2, 3, dtype=torch.cfloat), nn.Linear(3, 2, dtype=torch.cfloat))
+    with pytest.raises(TypeError, match="layers 0 and 1 have complex weights"):
+        balances(network)
+    for a, W in (([1j], [[1.0]]), (torch.ones(1), torch.ones(1, 1) * 1j)):
+        with pytest.raises(TypeError, match="must be real numbers"):
+            neuron_deltas(a, W)
 
 
 def test_a_layer_that_is_used_twice_is_refused():
@@ -304,3 +320,33 @@ def test_the_recorder_follows_every_balance_and_their_drift_is_of_first_order():
     for name in ("0-3", "3-6"):
         drifts = [run.drift()[name].max() for run in runs]
         assert has_order(*fit_order([1 / count for count in counts], drifts))
+
+
+def test_a_recorder_that_is_attached_again_goes_on_counting():
+    network = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    recorder = DriftRecorder(network, lambda network: 1.0)
+    for _ in range(2):
+        with recorder.attach(optimizer, every=10):
+            for _ in range(25):
+                optimizer.step()
+    assert recorder.steps == [0, 10, 20, 30, 40, 50]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "recorded"),
+    [
+        (lambda network: 2.5, [2.5]),
+        (lambda network: np.array([1.0, 2.0]), [[1.0, 2.0]]),
+        (lambda network: {"norm": torch.ones(2, dtype=torch.bfloat16)}, {"norm": [[1.0, 1.0]]}),
+    ],
+)
+def test_numbers_arrays_and_tensors_of_any_kind_are_recorded(quantity, recorded):
+    recorder = DriftRecorder(None, quantity)
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        _ = recorder.values
+    recorder.observe(0)
+    found = recorder.values
+    assert (
+        {k: v.tolist() for k, v in found.items()} if isinstance(found, dict) else found.tolist()
+    ) == recorded

@@ -7,7 +7,7 @@ import pytest
 
 from numerics.evidence import load_evidence
 from numerics.study import load_study, recomputed_claims
-from numerics.two_modes import largest_rise, learned_time, peak_time, printed_peak
+from numerics.two_modes import largest_rise, learned_time, peak_time, printed_peak, trained
 
 KEY = "braun2022.fig-4d-f"
 
@@ -97,7 +97,26 @@ def test_a_rise_counts_from_the_lowest_earlier_value():
 
 def test_modes_are_learned_when_both_stay_near_their_singular_values():
     a1 = np.array([[0.0, 2.0, 1.0, 2.0], [2.0] * 4, [0.0] * 4, [4.0, 2.0, 2.0, 2.0]])
-    assert learned_time(np.arange(4.0), a1, np.ones((4, 4)), [2.0, 1.0]) == [2.0, 0.0, None, 0.0]
+    assert learned_time(np.arange(4.0), a1, np.ones((4, 4)), [2.0, 1.0]) == [3.0, 0.0, None, 1.0]
+
+
+def test_a_network_that_is_no_number_has_learned_nothing():
+    a1 = np.array([[0.0, 2.0, np.nan, np.nan], [np.nan] * 4])
+    assert learned_time(np.arange(4.0), a1, np.ones((2, 4)), [2.0, 1.0]) == [None, None]
+
+
+def test_a_curve_that_still_rises_is_largest_at_the_last_time():
+    times = np.arange(6.0)
+    assert peak_time(times, np.array([[0.0, 1.0, 1.9, 2.7, 3.4, 4.0]])).tolist() == [5.0]
+
+
+@pytest.mark.parametrize("spacing", [0.25, 0.04])
+def test_times_lie_on_steps(spacing):
+    start = np.eye(2)[None] / 10
+    with pytest.raises(
+        ValueError, match=f"spacing must be a multiple of the rate: {spacing} is not one of 0.1"
+    ):
+        trained(start, np.eye(2), np.ones(2), np.eye(2), rate=0.1, spacing=spacing, count=4)
 
 
 def test_the_printed_time_is_the_printed_formula():

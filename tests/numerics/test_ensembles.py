@@ -210,6 +210,13 @@ def test_threads_of_torch_are_left_as_they_were(task):
     [
         ({"checkpoints": [10, 5]}, "increasing step numbers"),
         ({"checkpoints": []}, "increasing step numbers"),
+        *[({"checkpoints": [0, bad]}, "increasing step numbers") for bad in (np.nan, np.inf, 0.5, "1")],
+        *[
+            ({"dtype": dtype}, f"in torch.float32 or torch.float64, not in {dtype}")
+            for dtype in (torch.float16, torch.bfloat16, torch.int32)
+        ],
+        ({"observers": {"one": lambda start, now: now.a.mean()}}, r"'one' returned the shape \(\) for"),
+        ({"observers": {"two": lambda start, now: now.a[:1, 0]}}, r"'two' returned the shape \(1,\) for"),
         ({"step": np.ones(3)}, r"step must be a scalar or \(5,\)"),
     ],
 )
@@ -223,6 +230,31 @@ def test_data_and_networks_that_do_not_fit_are_refused(task):
         train(stack(task), task.X.T, task.y, step=STEP, checkpoints=[1], observers={})
     with pytest.raises(ValueError, match=r"a must be \(B, h\)"):
         networks(torch.ones(2, 3), torch.ones(2, 4, 5))
+
+
+@pytest.mark.parametrize("gamma", [1.5, np.nan])
+def test_a_slope_above_one_is_refused(gamma):
+    with pytest.raises(ValueError, match="gamma must be a number up to 1"):
+        networks(torch.ones(2, 3), torch.ones(2, 3, 4), gamma=gamma)
+
+
+def test_lists_are_read_with_all_of_their_digits(task):
+    arrays, options = (
+        stack(task),
+        {"step": STEP, "checkpoints": [20], "observers": {"moved": parameter_distance}},
+    )
+    lists = networks(arrays.a.tolist(), arrays.W.tolist(), **RATES)
+    found = train(lists, task.X.tolist(), task.y.tolist(), **options).measured["moved"]
+    np.testing.assert_array_equal(found, train(arrays, task.X, task.y, **options).measured["moved"])
+
+
+def test_every_measure_of_a_network_that_diverged_is_nan_and_of_no_other(task):
+    data = torch.as_tensor(task.X), torch.as_tensor(task.y)
+    step = STEP * np.array([1, 1e6, 1, 1, 1])
+    found = learn(task, step=step, last=500, observers=standard_observers(*data, *data)).measured
+    for name, values in found.items():
+        assert np.isfinite(values[:, 0]).all(), name
+        assert np.isnan(values[:, -1]).tolist() == [False, True, False, False, False], name
 
 
 def test_checkpoints_are_logarithmic_and_end_with_the_last_step():

@@ -475,6 +475,17 @@ def test_committed_evidence_is_of_the_stated_setting_and_says_the_same_when_reco
     assert {claim["name"] for claim in claims if not claim["holds"]} == failing
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_where_a_value_is_missing_nothing_is_claimed(key):
+    study, rows = load_study(key), load_evidence(key)["cells"]
+    for name in {name for row in rows for name in row["values"]} - set(study.plan.absent):
+        place = max(place for place, row in enumerate(rows) if name in row["values"])
+        lost = rows[place] | {"values": rows[place]["values"] | {name: None}}
+        (claim,) = recomputed_claims(study, [*rows[:place], lost, *rows[place + 1 :]])
+        assert (claim.name, claim.about, claim.holds) == ("all-measured", "check", False)
+        assert f"{name!r} of the cell {rows[place]['cell']}" in claim.statement
+
+
 def test_claims_are_recomputed_where_torch_scipy_and_matplotlib_are_absent():
     code = (
         "import sys\n"

@@ -134,12 +134,6 @@ def test_a_network_that_diverges_is_not_finite_and_disturbs_no_other():
     assert torch.equal(found.W[[0, 2]], healthy.W[[0, 2]])
 
 
-def test_networks_of_other_kinds_are_refused():
-    start, X, y, step = setting(*SIZES[1])
-    with pytest.raises(ValueError, match=r"contiguous float32 or float64 on a CPU: W is torch\.bfloat16"):
-        train(start, X, y, step=step, checkpoints=[1], observers={}, dtype=torch.bfloat16, compiled=True)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -299,14 +293,6 @@ def test_the_phase_portraits_record_what_takes_their_steps(key):
     study = load_study(key)
     cfg = study.configuration("smoke")
     assert versions(study, cfg, "cpu")["steps"] == steps_by(cfg, "cpu")["steps"]
-
-
-def test_a_phase_portrait_in_few_digits_is_trained_by_torch():
-    cells = [{"seed": 3, "tau": 0.3, "delta": 1.0}]
-    configuration = SMALL | {"steps": 20, "dtype": "float16"}
-    assert steps_by(configuration, "cpu") == {"steps": "torch"}
-    (cell,) = train_seed(cells, configuration, "cpu", None)
-    assert 0 < cell.values["train_loss"] < 1
 
 
 @needs_a_compiler

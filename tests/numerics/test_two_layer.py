@@ -291,3 +291,34 @@ def test_a_large_kernel_can_be_differentiated(generator):
     with_batch = a[None].clone().requires_grad_()
     (expected,) = torch.autograd.grad(two_layer_ntk(with_batch, W[None], X, eta_a=2.0).sum(), with_batch)
     torch.testing.assert_close(found, expected[0], rtol=1e-10, atol=0)
+
+
+@pytest.mark.parametrize("kernel", [two_layer_ntk, two_layer_linear_ntk])
+@pytest.mark.parametrize(
+    ("a", "W", "X"),
+    [((1,), (4, 2), (3, 2)), ((4,), (4, 2), (3, 3)), ((4,), (4,), (3, 2)), ((4,), (4, 2), (2,))],
+)
+def test_weights_and_data_that_do_not_fit_are_refused(kernel, a, W, X):
+    with pytest.raises(ValueError, match=r"a must be \(\.\.\., h\), W \(\.\.\., h, d\) and X \(n, d\)"):
+        kernel(np.ones(a), np.ones(W), np.ones(X))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (np.eye(2), np.eye(3), "K1 and K2 are kernels of 2 and 3 data"),
+        (np.eye(2), 1j * np.eye(2), "K2 must be real"),
+        (torch.eye(2) * 1j, np.eye(2), "K1 must be real"),
+        (np.ones((2, 3)), np.eye(2), r"K1 must be \(\.\.\., n, n\), of at least one datum: it is \(2, 3\)"),
+        (np.ones(2), np.eye(2), r"K1 must be \(\.\.\., n, n\)"),
+        (np.ones((0, 0)), np.eye(2), r"K1 must be \(\.\.\., n, n\)"),
+    ],
+)
+def test_what_is_no_kernel_has_no_distance(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        kernel_distance(first, second)
+
+
+def test_kernels_of_few_digits_have_a_distance():
+    kernel = torch.tensor([[2.0, 0.0], [0.0, 1.0]], dtype=torch.bfloat16)
+    assert kernel_distance(kernel, torch.eye(2)) == pytest.approx(1 - 3 / np.sqrt(10), rel=1e-12)
