@@ -77,6 +77,7 @@ def toy(started, *, stop_at=None, offset=0.0, batch=1):
                 at_most("largest", "the largest square is at most 25", max(rows.values("square")), 25)
             ],
             dims={"line": ("along",)},
+            absent=("absent",),
             batch=batch,
         )
 
