@@ -7,8 +7,13 @@ On whitened data G = β - β_*. Let a neuron direction y have Aᵀy = p v and W�
 
 a single neuron with one input and one output, for each of them alone. For δ ≠ 0 the speed κ is at least |δ|, so that
 every λ reaches s. For δ = 0 it vanishes at λ = 0, the saddle, where the starts with λ s ≤ 0 end, and for h <
-min(d, c) there are no neurons for some s: Theorem 11, from which the paper argues, excludes both (kunin2024, App.
-B.1.7).
+min(d, c) there are no neurons for some s: Theorem 11, from which the paper argues, excludes both.
+
+It takes layers that are aligned, and not β_0 alone: the singular vectors of λ = 0 are not unique, and those that β_*
+has there may be no directions of the layers. Take h = d = 2, c = 3, β_* = ((1, 0, 0), (0, 0, 1)) and β_0 = ((λ, 0, 0),
+(0, 0, 0)). For δ > 0, A_0 = ((p, 0, 0), (0, √δ, 0)) and W_0 = ((q, 0), (0, 0)) never learn the second mode, and for
+δ < 0, A_0 = ((p, 0, 0), (0, 0, 0)) and W_0 = ((q, 0), (0, √-δ)) learn it. If β_0 has the rank min(d, c), or h = c for
+δ > 0 and h = d for δ < 0, the layers are aligned when β_0 is (kunin2024, App. B.1.7).
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from symdyn.calculus.gram import Flow
 from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
+from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Inequality
 
 
@@ -62,13 +67,14 @@ speeds = Domain(
     uses=("wide_linear.singular_value_dynamics",),
 )
 def aligned_learning():
-    """Aligned with a whitened task the singular vectors stay, and for h ≥ min(d, c), δ ≠ 0 all of the task is learned.
+    """With layers aligned with a whitened task singular vectors stay; for h ≥ min(d, c), δ ≠ 0 all of it is learned.
 
     The gap (λ - s)² falls at the rate 2κ, and κ ≥ |δ|. For δ = 0, κ > 0 unless λ = 0, which λ s > 0 at first avoids.
     """
     lam = p * q
     kappa = eta_w * p**2 + eta_a * q**2
     return Existence(
+        r"if both layers are aligned with $\beta_*$, as they are where $\beta_0$ is, of the rank $\min(d,c)$: "
         r"the singular vectors stay fixed, the singular values decouple, and for $h\ge\min(d,c)$ the solution is "
         r"$\beta_*$ for every $\delta\ne0$, and for $\delta=0$ where $\lambda_is_i>0$ at first",
         (
@@ -92,3 +98,30 @@ def aligned_learning():
             Inequality(sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2), ">=", sp.Abs(delta), on=speeds),
         ),
     )
+
+
+layers = Domain(
+    (p, q, eta_a, eta_w),
+    cells=(Cell("δ > 0", {**RATES, p: 1}, {q: sp.S.Zero}), Cell("δ < 0", {**RATES, q: 1}, {p: sp.S.Zero})),
+    words="δ ≠ 0, λ = 0, a neuron direction along both singular vectors",
+)
+astray = Cell(
+    "no direction along this pair",
+    RATES,
+    {p: sp.S.Zero, q: sp.S.Zero},
+    "λ = 0 and h < max(d, c): the singular vectors of β_* belong to λ = 0, and no neuron sees them",
+)
+
+
+@printed(
+    "kunin2024.aligned-solution-independent",
+    quote=r"the final solution does not depend on $\delta$",
+    domain=layers.with_cells(*layers.cells, astray),
+    hypothesis="β_0 has the rank min(d, c), or h = c for δ > 0 and h = d for δ < 0: otherwise β_0 = 0, say, is aligned "
+    "with every β_*, but the layers need not be, and singular vectors turn, or one mode is never learned for δ > 0 "
+    "that is for δ < 0",
+    under=layers,
+)
+def printed_aligned_learning():
+    """As printed, each mode of an aligned β_0 is learned at the speed κ > 0, also from λ = 0; p = ‖Av‖, q = ‖Wu‖."""
+    return Inequality(eta_w * p**2 + eta_a * q**2, ">")

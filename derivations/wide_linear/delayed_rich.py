@@ -5,18 +5,21 @@ Take δ_k → -∞ as in Theorem 6, W = √D V, A = B/√D. First B fits what it
 has changed. If G = 0 in the end, β_* = V_∞ᵀB_∞ has its columns in the span of the rows of V_∞, where they were not
 at first. So V has turned; is the kernel another one? By balance η_a VVᵀ = η_a V(0)V(0)ᵀ + O(1/D²) keeps the sizes
 of V. If V(0)V(0)ᵀ is not singular, the columns of Vᵀ are those of VᵀV, and so the kernel is not a multiple of what
-it was.
+it was. For data of rank below d all this holds for VP, P the projector on the rows of X: what V has beyond never
+moves, and V(0)PV(0)ᵀ must not be singular, i.e. the Xw_k(0) be independent and not only the w_k(0).
 
-If it is singular, some combination y of the neurons has V(0)ᵀy = 0. It starts in balance and at a size of order
-1/√D, and it can fit what remains in a time of order log D, at a size of order 1 beside √D: the kernel distance then
-tends to zero. This happens whenever the w_k(0) are dependent and y is enough for what remains; for h ≥ d it is the
-only way in which they do not span all inputs.
+If it is singular, some combination y of the neurons has V(0)ᵀy = 0, or XV(0)ᵀy = 0. It starts in balance, as the data
+show it, and at a size of order 1/√D, and it can fit what remains in a time of order log D, at a size of order 1 beside
+√D: the kernel distance then tends to zero. This happens whenever the Xw_k(0) are dependent and y is enough for what
+remains; for h ≥ d it is the only way in which they do not span all inputs.
 
 And the end may be a saddle, where G ≠ 0. Where singular vectors u and v of β_* have Wu = 0 and Av = 0, both stay so,
 and this mode is never learned: for a_1 = √D(1, 0, 0), a_2 = √D(0.3, 1, 0), w_1 = (1, 0)/√D, w_2 = (-0.7, 0)/√D and
-β_* = ((1, 2, 0), (0, 0, 1.5)) the kernel stays as it is, and 1.5 of the task is left. Such starts are exceptions: from
-almost all the flow ends in a global minimum (kunin2024, Sec. 4 and App. B.1.5; the paper states the regime without
-these conditions, and in Sec. 4 for all β_k(0) not proportional to β_*).
+β_* = ((1, 2, 0), (0, 0, 1.5)) the kernel stays as it is, and 1.5 of the task is left; for another mode it may turn
+all the same. And where V(0)β_* = 0 on whitened data, B goes to zero at first and comes back from a size of order 1/D²,
+which takes a time of order D log D. Such starts are exceptions: from almost all the flow ends in a global minimum
+(kunin2024, Sec. 4 and App. B.1.5; the paper states the regime without these conditions, and in Sec. 4 for all β_k(0)
+not proportional to β_*).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.wide_linear.lazy_theorem import LARGE, mirrored, rescaled, rescaled_flow
-from derivations.wide_linear.network import balance, flow
+from derivations.wide_linear.network import balance, flow, squared_flow
 from derivations.wide_linear.network import beta as function
 from derivations.wide_linear.symbols import (
     A,
@@ -33,6 +36,7 @@ from derivations.wide_linear.symbols import (
     G,
     V,
     W,
+    X,
     beta_star,
     beyond,
     c,
@@ -58,6 +62,9 @@ from symdyn.calculus.matrix import (
     Rules,
     cayley,
     inverse_of,
+    matrix,
+    orthonormal_columns,
+    random_matrix,
     random_rational,
     rule,
     substitute,
@@ -87,6 +94,30 @@ def kernel_knows_the_span():
     """Vᵀ = (VᵀV) Vᵀ(VVᵀ)⁻¹: the columns of Vᵀ are those of VᵀV."""
     inverse, rules = inverse_of("R", V @ V.T, r"(VV^\top)^{-1}")
     return (MatrixIdentity(V.T @ V @ V.T @ inverse, V.T, FEW, Rules(rules), name=r"V^\top"),)
+
+
+def _draw_seen(generator, sizes):
+    """Data of a rank below d, and the projector on their rows."""
+    inputs = sizes[d]
+    basis = orthonormal_columns(generator, inputs, (inputs + 1) // 2)
+    return {
+        X.letter: random_matrix(generator, X.letter, sizes) * basis * basis.T,
+        on_data.letter: basis * basis.T,
+    }
+
+
+on_data = matrix("P", d, d, symmetric=True)
+SEEN = Rules(
+    Declaration(
+        "P projects on the rows of X", (rule(X @ on_data, X),), (X.letter, on_data.letter), _draw_seen
+    )
+)
+
+
+def only_what_data_show():
+    """V moves within the rows of X only, so that V P Vᵀ keeps its size as V Vᵀ does."""
+    velocity = squared_flow[W]
+    return (MatrixIdentity(velocity @ on_data, velocity, SHAPES, SEEN, name=r"\dot WP"),)
 
 
 independent = Domain(
@@ -191,18 +222,21 @@ def kernel_distance():
 def delayed_rich_regime():
     """If independent large rows do not span a solution, but the flow finds one, the network is delayed rich.
 
-    Lazy for a time of order |δ_k|; then the kernel turns. The example has two separate halves of the task. From
-    exceptional starts the flow ends at a saddle: a mode of the task that no neuron sees is never learned.
+    Lazy for a time of order |δ_k|, or |δ_k| log|δ_k| where the rows solve nothing at all; then the kernel turns. The
+    example has two separate halves of the task. From exceptional starts the flow ends at a saddle: a mode of the task
+    that no neuron sees is never learned.
     """
     moved = (g1**4 * m1 + g2**4 * m2) / (g1**4 + g2**4)
     return Existence(
         r"no solution in $\mathrm{span}\{a_k(0)\}$ for $\delta_k\to\infty$, or $\mathrm{span}\{w_k(0)\}$ for "
-        r"$\delta_k\to-\infty$, these vectors being independent, and the flow reaching a global minimum: lazy, and "
-        r"after a time of order $|\delta_k|$ rich",
+        r"$\delta_k\to-\infty$, these vectors (the $Xw_k(0)$) being independent, the $\delta_k$ of "
+        r"one order, and the flow reaching a global minimum: lazy, and "
+        r"after a time of order $|\delta_k|$, up to a logarithm, rich",
         (
             *rescaled_flow(),
             *sizes_are_kept(),
             *kernel_knows_the_span(),
+            *only_what_data_show(),
             *never_learned(),
             Identity(kernel_distance(), moved, name="S"),
             Inequality(kernel_distance(), ">"),
@@ -214,9 +248,10 @@ def delayed_rich_regime():
     "kunin2024.thm6-delayed-rich",
     quote=r"If no least-squares solution has its rows in the span of the rows of $\{\beta_k\}$",
     domain=any_rows,
-    hypothesis="the rows a_k(0) (for δ_k → -∞ the w_k(0)) are linearly independent, the δ_k of one order, and the flow "
-    "reaches a global minimum (it does from almost every start): dependent neurons fit the rest from a size of order "
-    "1, in a time of order log|δ_k|, and the kernel distance tends to 0, as it does where the flow ends at a saddle",
+    hypothesis="the rows a_k(0) (for δ_k → -∞ the Xw_k(0)) are linearly independent, the δ_k of one order, and the "
+    "flow reaches a global minimum (it does from almost every start): dependent neurons fit the rest from a size of "
+    "order 1, in a time of order log|δ_k|, and the kernel distance tends to 0, as it may where the flow ends at a "
+    "saddle",
     under=independent,
 )
 def printed_delayed_rich_regime():
@@ -251,7 +286,8 @@ outside = _coordinates({beyond: 1})
     domain=outside.with_cells(*outside.cells, in_the_span),
     hypothesis="no least-squares solution has its columns (for d < c its rows) in the span of those of the β_k(0): for "
     "h ≥ 2 neurons, or data of rank below d, there may be one although no β_k(0) is proportional to it; and "
-    "these columns (rows) are linearly independent, and the flow reaches a global minimum",
+    "the Xw_k(0) (for d < c the a_k(0)) are linearly independent, the δ_k of one order, and the flow reaches a global "
+    "minimum: a neuron with much the smaller balance turns alone, and the kernel distance tends to 0",
     under=outside,
 )
 def printed_delayed_rich_opposite():

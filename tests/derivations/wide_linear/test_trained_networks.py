@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import derivations.wide_linear as wide
+from derivations.wide_linear import aligned_task, delayed_rich
 
 
 def gradient_flow(A, W, X, Y, times, rates=(1.0, 1.0), rtol=1e-10):
@@ -193,3 +194,61 @@ def test_an_identity_matrix_cannot_stand_among_vectors():
     assert (ones + phi).shape == (h, 1)
     with pytest.raises(ValueError, match="cannot add"):
         eye(h) + phi
+
+
+def neurons(parts, balances):
+    """Weights of neurons with the given functions w_k a_kᵀ and balances, at unit rates."""
+    a, w = (np.array([part[i] for part in parts], float) for i in (1, 0))
+    sizes = np.linalg.norm(a, axis=1) * np.linalg.norm(w, axis=1)
+    large = np.sqrt((np.hypot(balances, 2 * sizes) + np.abs(balances)) / 2)
+    up = np.array(balances) > 0
+    of_a, of_w = np.where(up, large, sizes / large), np.where(up, sizes / large, large)
+    return tuple(m * (n / np.linalg.norm(m, axis=1))[:, None] for m, n in ((a, of_a), (w, of_w)))
+
+
+def final_distance(start, X, beta_star, until):
+    last = gradient_flow(*start, X, X @ beta_star, [0.0, until])[-1]
+    assert np.sum((X @ (last[1].T @ last[0] - beta_star)) ** 2) < 1e-12, "not trained to the end"
+    return kernel_distance(X, start, last)
+
+
+def test_a_kernel_turns_late_only_if_its_neurons_have_balances_of_one_order():
+    parts, task = [([1, 0, 0], [0.3]), ([0, 1, 0], [0.5])], np.array([[1.0], [0.5], [1.0]])
+
+    def distance(D, other):
+        return final_distance(neurons(parts, [-D, -other]), np.eye(3), task, 60 * D)
+
+    assert (
+        distance(100.0, 100.0)
+        == pytest.approx(distance(30.0, 30.0), rel=0.01)
+        == pytest.approx(2 / 9, rel=0.01)
+    )
+    assert distance(100.0, 100.0**2) < distance(30.0, 30.0**2) / 9 < 1e-4
+
+
+def test_a_kernel_does_not_turn_late_if_what_the_data_show_of_independent_neurons_is_dependent():
+    X, task = np.eye(3)[:2], np.array([[0.5], [1.0], [0.0]])
+    parts = [([1, 0, 0], [0.3]), ([1, 0, 1], [0.2])]
+    distances = [final_distance(neurons(parts, [-D, -D]), X, task, 40.0) for D in (100.0, 1000.0)]
+    assert distances[1] < distances[0] / 50 < 1e-4
+    assert final_distance(neurons(parts[:1], [-100.0]), X, task, 6000.0) == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("delta, learned", [(1.0, 0.0), (-1.0, 0.7)])
+def test_an_aligned_start_of_low_rank_learns_what_its_layers_see(delta, learned):
+    large = np.sqrt((1 + np.hypot(1, 0.4)) / 2)
+    p, q = (large, 0.2 / large)[:: int(delta)]
+    A, W = np.zeros((2, 3)), np.zeros((2, 2))
+    A[0, 0], W[0, 0] = p, q
+    (A if delta > 0 else W)[1, 1] = 1
+    assert np.allclose(A @ A.T - W @ W.T, delta * np.eye(2))
+    assert np.allclose(W.T @ A, [[0.2, 0, 0], [0, 0, 0]])
+    last = gradient_flow(A, W, np.eye(2), np.array([[1, 0, 0], [0, 0, 0.7]]), [0.0, 100.0])[-1]
+    assert last[1].T @ last[0] == pytest.approx(np.array([[1, 0, 0], [0, 0, learned]]), abs=1e-6)
+
+
+def test_the_hypotheses_say_what_these_networks_need():
+    assert "rank min(d, c)" in aligned_task.printed_aligned_learning.hypothesis
+    for late in (delayed_rich.printed_delayed_rich_regime, delayed_rich.printed_delayed_rich_opposite):
+        assert "Xw_k(0)" in late.hypothesis
+        assert "δ_k of one order" in late.hypothesis
