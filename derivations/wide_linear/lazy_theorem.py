@@ -217,7 +217,7 @@ def narrowing_and_expanding():
     For d > c, h ≥ c the rows of A(0) span all outputs; for d < c, h ≥ d those of W(0) span all inputs.
     """
     return Existence(
-        r"for $\min(d,c)\le h<\max(d,c)$ and independent $\beta_k$: lazy for $d>c$, $\delta_k\gg0$ and for "
-        r"$d<c$, $\delta_k\ll0$",
+        r"for $\min(d,c)\le h<\max(d,c)$ and $\beta_k$ drawn independently, in general position: lazy for $d>c$, "
+        r"$\delta_k\gg0$ and for $d<c$, $\delta_k\ll0$",
         every_task(),
     )

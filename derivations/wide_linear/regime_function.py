@@ -12,8 +12,8 @@ with a kernel that stays. It fits the data, lazily, if and only if this space ho
 
 P_a the projection on the rows of all beta_k with delta_k > 0 and P_w that on the columns of those with delta_k < 0. For
 balances of one sign these are the two conditions of kunin2024, Theorem 6; for both signs, one neuron may supply rows
-and another columns. Otherwise the network first fits what it can and then has to turn, after a time proportional
-to |delta|: delayed rich.
+and another columns. Otherwise the network first fits what it can and then has to turn, after a time of order
+|delta|, up to a logarithm: delayed rich.
 
 At finite balances, what the kernel will do is estimated by the linearised network: by where its training ends, and by
 how much that would change the kernel. A linearisation that contradicts itself is not lazy. In units in which learning
