@@ -189,9 +189,9 @@ vanishing = Domain(
         ),
         *vanishing.cells,
     ),
-    hypothesis="the overall scale of the start, all of Δ and not the δ_k alone, is small against the task, c·rank X > 1, "
-    "and the start is not aligned with the task on the data: orthogonal columns of one length have δ_k = 0 and are lazy "
-    "at a large scale",
+    hypothesis="the overall scale of the start, all of Δ and not the δ_k alone, is small against the task, c·rank X > "
+    "1, and the start is not aligned with the task on the data: orthogonal columns of one length have δ_k = 0 and are "
+    "lazy at a large scale",
     under=vanishing,
 )
 def printed_wide_enough():
