@@ -13,8 +13,8 @@ from symdyn.cache import Cache
 from symdyn.paper import Entry, ledger
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.registry import IndexEntry, index, load, verify_study
-from symdyn.result import PRINTED, PrintedVerdict
+from symdyn.registry import IndexEntry, index, load, load_printed, verify_study
+from symdyn.result import PrintedVerdict
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
 """Statuses, best first: the status of an entry is the worst of its parts."""
@@ -144,11 +144,7 @@ def verify_job(kind: str, key: str) -> Any:
 
 
 def _printed(key: str) -> Any:
-    import importlib
-
-    module = next(e.module for e in index("printed") if e.key == key)
-    importlib.import_module(module)
-    return PRINTED[key]
+    return load_printed(next(e for e in index("printed") if e.key == key))
 
 
 def _thaw(kind: str, data: Any) -> Any:

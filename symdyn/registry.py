@@ -25,7 +25,9 @@ DECORATORS = ("result", "printed", "study")
 
 
 class PackageError(LookupError):
-    """An entry point names something other than an installed package of modules."""
+    """An entry point names something other than an installed package of modules, or the modules of the packages do not
+    agree on what their keys mean.
+    """
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,14 @@ class IndexEntry:
 
 
 def _packages(group: str) -> dict[str, str]:
-    found = {point.name: point.value for point in entry_points(group=group)}
+    found: dict[str, str] = {}
+    for point in entry_points(group=group):
+        first = found.setdefault(point.name, point.value)
+        if first != point.value:
+            raise PackageError(
+                f"the entry point '{point.name}' of '{group}' names {first} and again {point.value}: give each package "
+                "a name of its own"
+            )
     if not found:
         raise PackageError(
             f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
@@ -64,22 +73,43 @@ def package_files(package: str) -> Iterator[tuple[str, Path]]:
         raise PackageError(
             f"the entry point '{package}' names a module; name a package, the folder that holds the modules"
         )
-    for folder in spec.submodule_search_locations:
+    files: dict[str, Path] = {}
+    for (
+        folder
+    ) in spec.submodule_search_locations:  # the first that has a module is the one that Python imports
         for file in sorted(Path(folder).glob("*.py")):
-            yield (package if file.stem == "__init__" else f"{package}.{file.stem}"), file
+            files.setdefault(package if file.stem == "__init__" else f"{package}.{file.stem}", file)
+    yield from files.items()
 
 
 @functools.cache
 def index(kind: str = "result") -> tuple[IndexEntry, ...]:
-    """Every result (or printed form, or study), from the source alone."""
+    """Every result (or printed form, or study), from the source alone.
+
+    Raises PackageError, which names the modules, where two of them have one key, be they results or printed forms.
+    """
     if kind not in DECORATORS:
         raise ValueError(f"kind is one of {', '.join(DECORATORS)}, not '{kind}'")
     group = "symdyn.studies" if kind == "study" else "symdyn.derivations"
-    found: list[IndexEntry] = []
+    found: dict[str, IndexEntry] = {}
     for topic, package in _packages(group).items():
         for module, file in package_files(package):
-            found.extend(e for e in _scan(topic, module, file) if e.kind == kind)
-    return tuple(found)
+            for e in _scan(topic, module, file):
+                if (e.kind == "study") != (kind == "study"):
+                    continue
+                if e.key in found:
+                    raise PackageError(_defined_twice(found[e.key], e))
+                found[e.key] = e
+    return tuple(e for e in found.values() if e.kind == kind)
+
+
+def _defined_twice(first: IndexEntry, second: IndexEntry) -> str:
+    where = (
+        f"twice in {first.module}"
+        if first.module == second.module
+        else f"in {first.module} and again in {second.module}"
+    )
+    return f"{first.key} is defined {where}; rename one of the two, since a key names one of them only"
 
 
 def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
@@ -120,19 +150,38 @@ def results(topic: str | None = None) -> tuple[Result, ...]:
 
 def printed_forms(topic: str | None = None) -> tuple[PrintedForm, ...]:
     """All printed forms, or those of a topic."""
+    return tuple(load_printed(e) for e in index("printed") if topic is None or e.topic == topic)
+
+
+def load_printed(e: IndexEntry) -> PrintedForm:
+    """The printed form of a line of the index. Raises PackageError where its topic is not that of the entry point."""
     from symdyn.result import PRINTED
 
-    entries = [e for e in index("printed") if topic is None or e.topic == topic]
-    for e in entries:
-        importlib.import_module(e.module)
-    return tuple(PRINTED[e.key] for e in entries)
+    importlib.import_module(e.module)
+    if e.key not in PRINTED:
+        raise PackageError(_of_another_topic(e, "rename the entry point or the folder"))
+    return PRINTED[e.key]
 
 
 def _load(e: IndexEntry) -> Result:
     from symdyn.result import REGISTERED
 
     importlib.import_module(e.module)
+    if e.key not in REGISTERED:
+        raise PackageError(
+            _of_another_topic(e, f"write @result(topic='{e.topic}'), or rename the entry point")
+        )
     return REGISTERED[e.key]
+
+
+def _of_another_topic(e: IndexEntry, remedy: str) -> str:
+    name = e.key.removeprefix(f"{e.topic}.")
+    made = getattr(importlib.import_module(e.module), name, None)
+    own = getattr(made, "key", "of another topic")
+    return (
+        f"'{name}' of {e.module} is {own}, but the entry point of its package names the topic '{e.topic}': {remedy}, "
+        "so that both name one topic"
+    )
 
 
 def load(name: str) -> Result:

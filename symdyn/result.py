@@ -329,9 +329,7 @@ def result(**options: Any) -> Callable[[Callable[[], Statement]], Result]:
 
     def register(function: Callable[[], Statement]) -> Result:
         made = Result(function, **options)
-        old = REGISTERED.get(made.key)
-        if old is not None and old.module != made.module:
-            raise ValueError(f"{made.key} is defined twice: in {old.module} and in {made.module}")
+        _refuse_another(REGISTERED.get(made.key), made)
         REGISTERED[made.key] = made
         return made
 
@@ -355,10 +353,19 @@ def printed(
 
     def register(function: Callable[[], Statement]) -> PrintedForm:
         form = PrintedForm(function, ledger_id, quote, **options)
+        _refuse_another(PRINTED.get(form.key), form)
         PRINTED[form.key] = form
         return form
 
     return register
+
+
+def _refuse_another(old: Result | PrintedForm | None, made: Result | PrintedForm) -> None:
+    """A module that is loaded again may define its own anew; nothing takes the key of what another module defines."""
+    if old is not None and old.function.__module__ != made.function.__module__:
+        raise ValueError(
+            f"{made.key} is defined twice: in {old.function.__module__} and in {made.function.__module__}"
+        )
 
 
 def _squeeze(text: str) -> str:

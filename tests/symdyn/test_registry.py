@@ -10,7 +10,9 @@ import sys
 import pytest
 
 import symdyn
-from symdyn.registry import index, load, printed_forms, results
+from symdyn.auditing import verify_job
+from symdyn.registry import PackageError, index, load, printed_forms, results
+from symdyn.result import PRINTED, REGISTERED
 
 
 def test_a_result_is_found_by_key_and_by_ledger_id():
@@ -64,3 +66,95 @@ def test_no_module_hides_a_result_of_the_same_name(topic):
     for entry in index():
         if entry.topic == topic:
             assert getattr(package, entry.key.split(".")[1]) is load(entry.key)
+
+
+SUM = """
+import sympy as sp
+from symdyn.result import printed, result
+from symdyn.statement import Identity
+
+x = sp.Symbol("x", real=True)
+
+
+@result()
+def square():
+    "The square of a sum."
+    return Identity((x + 1) ** 2, x**2 + 2 * x + 1)
+"""
+FORM = SUM.replace("@result()", '@printed("kunin2024.single-conserved-delta", quote="")')
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of derivations of a user's own, announced as the topic `sums`; returns its folder."""
+    folder = tmp_path / "sums"
+    folder.mkdir()
+    (folder / "argument.py").write_text(SUM)
+    announce(monkeypatch, tmp_path, "sums", "sums")
+    yield folder
+    index.cache_clear()
+    for known in (REGISTERED, PRINTED):
+        for key in [key for key, made in known.items() if made.function.__module__.startswith("sums.")]:
+            del known[key]
+    for name in [name for name in sys.modules if name.split(".")[0] == "sums"]:
+        del sys.modules[name]
+
+
+def announce(monkeypatch, folder, name, value):
+    """Let a distribution of the name of the folder announce a package under a name."""
+    metadata = folder / f"of_{folder.name}-1.dist-info"
+    metadata.mkdir(exist_ok=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: of_{folder.name}\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(f"[symdyn.derivations]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(folder)
+    index.cache_clear()
+
+
+def test_a_package_of_a_users_own_is_found(package):
+    assert load("sums.square").verify().holds is True
+
+
+@pytest.mark.parametrize("source", [SUM, FORM])
+def test_a_key_in_two_modules_is_refused_with_both_named(package, source):
+    (package / "again.py").write_text(source)
+    with pytest.raises(
+        PackageError, match=r"sums\.square is defined in sums\.again and again in sums\.argument"
+    ):
+        index()
+    with pytest.raises(PackageError, match="rename one of the two"):
+        load("single_neuron.potential")
+
+
+def test_a_key_twice_in_one_module_is_refused(package):
+    (package / "argument.py").write_text(SUM + SUM)
+    with pytest.raises(PackageError, match=r"sums\.square is defined twice in sums\.argument"):
+        index("printed")
+
+
+def test_a_topic_that_is_not_that_of_the_entry_point_is_named(package):
+    (package / "argument.py").write_text(SUM.replace("@result()", '@result(topic="squares")'))
+    message = r"of sums\.argument is squares\.square, but .* the topic 'sums': write @result\(topic='sums'\)"
+    with pytest.raises(PackageError, match=message):
+        load("sums.square")
+    with pytest.raises(PackageError, match=message):
+        results("sums")
+
+
+def test_an_entry_point_of_another_name_than_the_folder_is_named(package, tmp_path, monkeypatch):
+    (package / "argument.py").write_text(FORM)
+    announce(monkeypatch, tmp_path, "my_sums", "sums")
+    message = r"is sums\.square, but .* the topic 'my_sums': rename the entry point or the folder"
+    with pytest.raises(PackageError, match=message):
+        printed_forms("my_sums")
+    with pytest.raises(PackageError, match=message):
+        verify_job("printed", "my_sums.square")
+
+
+def test_two_packages_of_one_name_are_refused_with_both_named(package, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    announce(monkeypatch, other, "sums", "more_sums")
+    with pytest.raises(
+        PackageError, match=r"'sums' of 'symdyn\.derivations' names (more_)?sums and again (more_)?sums"
+    ):
+        index()

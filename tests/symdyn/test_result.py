@@ -10,7 +10,7 @@ import sympy as sp
 from symdyn.domain import Domain
 from symdyn.notation import Glossary
 from symdyn.registry import load, printed_forms, results
-from symdyn.result import PrintedForm, Result, printed
+from symdyn.result import PRINTED, REGISTERED, PrintedForm, Result, printed, result
 from symdyn.statement import Definition, Existence, Identity, Inequality
 
 x = sp.Symbol("x", real=True)
@@ -124,6 +124,28 @@ def test_a_printed_form_must_quote_the_ledger():
         printed("kunin2024.single-conserved-delta", quote=r"\dot\delta", severity="grave")
     with pytest.raises(ValueError, match="go together"):
         printed("kunin2024.single-conserved-delta", quote=r"\dot\delta", hypothesis="always")
+
+
+@pytest.mark.parametrize(
+    ("known", "register"),
+    [
+        (REGISTERED, result(topic="nowhere")),
+        (PRINTED, printed("kunin2024.single-conserved-delta", quote="")),
+    ],
+)
+def test_nothing_takes_the_key_of_what_another_module_defines(known, register):
+    def cube(module):
+        def cube():
+            """A cube."""
+
+        cube.__module__ = module
+        return cube
+
+    key = register(cube("first.nowhere.one")).key
+    assert register(cube("first.nowhere.one")) is known[key]
+    with pytest.raises(ValueError, match=r"in first\.nowhere\.one and in second\.nowhere\.two"):
+        register(cube("second.nowhere.two"))
+    del known[key]
 
 
 def test_a_printed_form_is_conditional_exactly_when_its_hypothesis_repairs_it():
