@@ -51,8 +51,10 @@ def run_study(
     Batches run in this process, one after the other, on ``workers`` processes of this machine (streams, if the
     device is a card), on the Dask cluster of a ``scheduler``, or on any other ``executor`` (``numerics.sweep``).
     Raises StudyError, before any work starts, for an unknown key or scale, a missing package, a device that is not
-    there, a folder that cannot be written, a folder that holds results of something else, evidence of a study
-    outside of any package, and evidence of a scale that decides nothing in the place of some that does.
+    there, a folder that cannot be written, a folder that holds results of something else, a grid that is empty, has a
+    cell twice or has coordinates that cannot be stored, evidence of a study outside of any package, and evidence of a
+    scale that decides nothing in the place of some that does; and, once its cells are kept, for results that do not
+    fit into one data set or are not drawn.
     """
     study = load_study(study) if isinstance(study, str) else study
     configuration = study.configuration(scale)

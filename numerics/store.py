@@ -12,7 +12,8 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,11 +22,31 @@ from numerics.evidence import write_text
 from numerics.study import Cell, Study, StudyError
 
 CELLS, JOURNAL, CHECKPOINTS = "cells.jsonl", "finished.jsonl", "checkpoints"
+KEPT = "The finished cells are kept."
 
 
 def label(cell: Mapping) -> str:
-    """The coordinates of a cell as one string, the same whatever their order."""
-    return json.dumps(cell, sort_keys=True)
+    """The coordinates of a cell as one string, the same whatever their order. Raises StudyError as ``coordinates``."""
+    return json.dumps(coordinates(cell), sort_keys=True)
+
+
+def coordinates(cell: Mapping) -> dict[str, object]:
+    """The coordinates of a cell as JSON has them: NumPy's numbers as Python's.
+
+    Raises StudyError for one that is neither a finite number nor a word nor None.
+    """
+    return {name: _coordinate(cell, name, value) for name, value in cell.items()}
+
+
+def _coordinate(cell: Mapping, name: str, value):
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if plain is None or isinstance(plain, bool | int | str):
+        return plain
+    if isinstance(plain, float) and math.isfinite(plain):
+        return plain
+    raise StudyError(
+        f"the coordinate {name!r} of the cell {dict(cell)} is {plain!r}; a coordinate is a finite number or a word"
+    )
 
 
 def check_writable(folder: Path) -> None:
@@ -93,6 +114,8 @@ def _difference(held: Mapping, wanted: Mapping, name: str) -> str:
 def finish_batch(folder: Path, resume: Path, cells: Sequence[Cell]) -> list[Cell]:
     """Add a finished batch to the folder and drop its checkpoints. Returns the cells as a resumed run reads
     them, so that both end in the same results.
+
+    Raises StudyError, and keeps the checkpoints, for a coordinate, a value or a curve that cannot be stored.
     """
     lines = [_line(cell) for cell in cells]
     resume.mkdir(parents=True, exist_ok=True)
@@ -120,8 +143,11 @@ def _append(path: Path, lines: Sequence[str]) -> None:
 
 
 def _line(cell: Cell) -> str:
-    values = {name: _number(cell, name, value) for name, value in cell.values.items()}
-    record = {"cell": dict(cell.cell), "values": values, "curves": _plain(cell.curves)}
+    record = {
+        "cell": coordinates(cell.cell),
+        "values": {name: _number(cell, name, value) for name, value in cell.values.items()},
+        "curves": {name: _curve(cell, name, curve) for name, curve in cell.curves.items()},
+    }
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
@@ -172,11 +198,23 @@ def read_cells(path: Path) -> list[Cell]:
     return cells
 
 
-def _plain(curves: Mapping) -> dict[str, object]:
-    """Arrays as nested lists, with None for what is not finite: JSON has no NaN."""
+def _curve(cell: Cell, name: str, curve):
+    """An array as nested lists, with None for what is not finite: JSON has no NaN.
+
+    Raises StudyError for what is no array of real numbers.
+    """
     import numpy as np
 
-    return {name: _listed(np.asarray(values, float).tolist()) for name, values in curves.items()}
+    try:
+        if not np.iscomplexobj(np.asarray(curve)):
+            return _listed(np.asarray(curve, float).tolist())
+        reason = "it is complex"
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error)
+    raise StudyError(
+        f"the curve {name!r} of the cell {label(cell.cell)} cannot be stored ({reason}): a curve is an array of real "
+        "numbers, and one of complex numbers is two curves"
+    )
 
 
 def _listed(values):
@@ -194,9 +232,25 @@ def _arrays(curves: Mapping) -> dict[str, object]:
 def save_results(
     study: Study, identity: Mapping, cells: list[Cell], claims: list[Claim], folder: Path
 ) -> None:
-    """Write figure.png, figure.pdf, data.nc and claims.json, each with what ran."""
+    """Write claims.json, data.nc, figure.png and figure.pdf, each with what ran; the figure last, so that one that
+    cannot be drawn costs no data. Raises StudyError where the plan's ``figure`` returns none, and as ``check_data``.
+    """
     text = json.dumps(identity, ensure_ascii=False, sort_keys=True)
+    report = {
+        "study": study.key,
+        "title": study.title,
+        **identity,
+        "claims": [claim.as_dict() for claim in claims],
+    }
+    body = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(folder / "claims.json", f"{body}\n")
+    dataset(study, cells, text).to_netcdf(folder / "data.nc", engine="h5netcdf")
     figure = study.plan.figure(cells)
+    if not hasattr(figure, "savefig"):
+        raise StudyError(
+            f"the figure of {study.key} is to be a Figure of matplotlib, but `figure` returned {figure!r}; let it end "
+            f"with `return drawn`, of the Figure that it drew. All cells are kept in {folder / CELLS}"
+        )
     png = {"Title": study.title, "Software": "symdyn", "Description": text}
     figure.savefig(folder / "figure.png", dpi=200, metadata=png)
     pdf = {
@@ -207,57 +261,133 @@ def save_results(
         "CreationDate": None,
     }
     figure.savefig(folder / "figure.pdf", metadata=pdf)
-    dataset(study, cells, text).to_netcdf(folder / "data.nc", engine="h5netcdf")
-    report = {
-        "study": study.key,
-        "title": study.title,
-        **identity,
-        "claims": [claim.as_dict() for claim in claims],
-    }
-    write_text(folder / "claims.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def _finite(value):
+    """The same, with None for each number that is not finite: JSON has no NaN."""
+    if isinstance(value, Mapping):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def check_data(study: Study, cells: Sequence[Cell]) -> None:
+    """Raises StudyError, which names it, for what one data set cannot hold: a name of a coordinate and of something
+    else, a curve whose axes the plan's ``dims`` does not name, and a curve or a list of another shape in another cell,
+    or of another length than another curve along the same axis.
+    """
+    curves = _names(cells, "curves")
+    values = _names(cells, "values")
+    names = [*_names(cells, "cell"), *(_beside(name, curves) for name in values), *curves]
+    for name in (name for name, count in Counter(names).items() if count > 1):
+        raise StudyError(
+            f"{name!r} names two of the coordinates, values and curves of {study.key}, which are stored side by side; "
+            f"give each a name of its own. {KEPT}"
+        )
+    for name in values:
+        _shape(study, f"value {name!r}", [cell.values.get(name) for cell in cells])
+    known: dict[str, tuple[int, str]] = {}
+    for name in curves:
+        shape = _shape(study, f"curve {name!r}", [cell.curves.get(name) for cell in cells])
+        for axis, length in zip(_axes(study, name, shape), shape, strict=True):
+            first, other = known.setdefault(axis, (length, name))
+            if first != length:
+                raise StudyError(
+                    f"along the axis {axis!r} of {study.key} the curve {name!r} has the length {length} and the curve "
+                    f"{other!r} {first}; let the plan's dims name two axes. {KEPT}"
+                )
+
+
+def _shape(study: Study, what: str, entries: list) -> tuple[int, ...]:
+    """The one shape of what all cells have of a name; that of a number, where all of it is missing."""
+    import numpy as np
+
+    try:
+        shapes = {np.shape(entry) for entry in entries if entry is not None} or {()}
+    except ValueError:
+        raise StudyError(
+            f"the {what} of {study.key} is a list of lists of different lengths; fill them up with None. {KEPT}"
+        ) from None
+    if len(shapes) > 1:
+        raise StudyError(
+            f"the {what} of {study.key} has the shapes {sorted(shapes)} in different cells; give it one in all, filled "
+            f"up with NaN. {KEPT}"
+        )
+    return shapes.pop()
+
+
+def _axes(study: Study, name: str, shape: tuple[int, ...]) -> Sequence[str]:
+    """The names of the axes of a curve, from the plan."""
+    axes = study.plan.dims.get(name)
+    if isinstance(axes, tuple | list) and len(axes) == len(shape) and "cell" not in axes:
+        return axes
+    told = "do not name it" if axes is None else f"say {axes!r}"
+    raise StudyError(
+        f"the plan's dims of {study.key} are to name each axis of the curve {name!r}, which has the shape {shape}, in "
+        f"a tuple, as in {{'S': ('time',)}}, and none of them 'cell'; they {told}. {KEPT}"
+    )
+
+
+def _beside(name: str, curves: Collection[str]) -> str:
+    """The name of a value in the data set, where a curve of its name keeps it."""
+    return f"{name}_value" if name in curves else name
 
 
 def dataset(study: Study, cells: list[Cell], configuration: str):
-    """The results as an xarray data set: one axis of cells with their coordinates, numbers and curves.
+    """The results as an xarray data set: one axis of cells with their coordinates, values and curves. A value x is
+    named x_value beside a curve x.
 
-    What a cell does not have is NaN (an empty string for a coordinate in words).
+    What a cell does not have is NaN (an empty string where it would be in words). Raises StudyError as ``check_data``.
     """
     import xarray
 
+    check_data(study, cells)
     coordinates = {
         name: ("cell", _column([cell.cell.get(name) for cell in cells])) for name in _names(cells, "cell")
     }
-    variables = {}
+    variables, curves = {}, _names(cells, "curves")
     for name in _names(cells, "values"):
         column = _column([cell.values.get(name) for cell in cells])
-        variables[name] = (("cell", f"{name}_index")[: column.ndim], column)
-    for name in _names(cells, "curves"):
-        variables[name] = (
-            ("cell", *study.plan.dims[name]),
-            _column([cell.curves.get(name) for cell in cells]),
-        )
+        axes = (f"{name}_index{place or ''}" for place in range(column.ndim - 1))
+        variables[_beside(name, curves)] = (("cell", *axes), column)
+    for name in curves:
+        column = _column([cell.curves.get(name) for cell in cells])
+        variables[name] = (("cell", *study.plan.dims[name]), column)
     attributes = {"study": study.key, "title": study.title, "configuration": configuration}
     return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
 
 
-def _names(cells: list[Cell], part: str) -> list[str]:
+def _names(cells: Sequence[Cell], part: str) -> list[str]:
     return list(dict.fromkeys(name for cell in cells for name in getattr(cell, part)))
 
 
 def _column(entries: list):
-    """One array of all cells' entries, which are words, numbers, or arrays of one shape; None is missing. Whole numbers
-    that do not fit 64 bits, as some seeds, are words.
+    """One array of all cells' entries, which are words, numbers, or lists or arrays of one shape of these; None is
+    missing. Whole numbers that do not fit 64 bits, as some seeds, are words.
     """
     import numpy as np
 
-    if any(isinstance(entry, str) for entry in entries):
-        return np.array(["" if entry is None else entry for entry in entries])
     if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
         return (
             np.array(entries)
             if max(map(abs, entries)) < 2**63
             else np.array([str(entry) for entry in entries])
         )
-    arrays = [None if entry is None else np.asarray(entry, float) for entry in entries]
+    worded = any(map(_has_words, entries))
+    missing, kind = ("", str) if worded else (math.nan, float)
+    arrays = [
+        None if entry is None else np.asarray(_words(entry) if worded else entry, kind) for entry in entries
+    ]
     shape = next((array.shape for array in arrays if array is not None), ())
-    return np.stack([np.full(shape, math.nan) if array is None else array for array in arrays])
+    return np.stack([np.full(shape, missing) if array is None else array for array in arrays])
+
+
+def _has_words(entry) -> bool:
+    return isinstance(entry, str) or (isinstance(entry, list) and any(map(_has_words, entry)))
+
+
+def _words(entry):
+    if isinstance(entry, list):
+        return [_words(part) for part in entry]
+    return "" if entry is None else str(entry)

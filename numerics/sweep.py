@@ -34,7 +34,16 @@ from pathlib import Path
 from numerics.checkpoint import fraction_done, heed
 from numerics.fingerprint import combined, source_hashes
 from numerics.provenance import versions
-from numerics.store import CELLS, CHECKPOINTS, finish_batch, label, read_cells, recover
+from numerics.store import (
+    CELLS,
+    CHECKPOINTS,
+    check_data,
+    coordinates,
+    finish_batch,
+    label,
+    read_cells,
+    recover,
+)
 from numerics.study import Cell, Plan, Study, StudyError
 
 POLLING = 0.5
@@ -61,13 +70,13 @@ def complete(
 ) -> list[Cell]:
     """Run the cells that are not there yet, and return all of them in the order of the grid.
 
-    Raises StudyError where a batch is to run with other ``recorded`` versions or another source, for a grid that has a
-    cell twice, and for a batch that does not return its own cells.
+    Raises StudyError where a batch is to run with other ``recorded`` versions or another source, for a grid without
+    cells, with a cell twice or with coordinates that cannot be stored, for a batch that does not return its own cells,
+    and, once it is kept, for one that does not fit into the data set.
     """
     folder = folder.resolve()
     recover(folder)
-    grid = study.plan.cells(configuration)
-    _refuse_repeated(study.key, grid)
+    grid = grid_of(study, configuration)
     done = {label(cell.cell): cell for cell in read_cells(folder / CELLS)}
     waiting = [
         Batch(missing, folder / CHECKPOINTS / _name(missing))
@@ -80,6 +89,7 @@ def complete(
         for batch, cells in outcomes:
             found = finish_batch(folder, batch.resume, cells)
             done.update({label(cell.cell): cell for cell in found})
+            check_data(study, [next(iter(done.values())), *found])
     return [done[label(cell)] for cell in grid]
 
 
@@ -92,12 +102,22 @@ def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
     return [group[start : start + size] for group in groups for start in range(0, len(group), size)]
 
 
-def _refuse_repeated(key: str, grid: Sequence[dict]) -> None:
+def grid_of(study: Study, configuration: Mapping) -> list[dict]:
+    """The cells of a study with NumPy's numbers as Python's. Raises StudyError if there are none, for one that is there
+    twice, and for a coordinate that is neither a finite number nor a word.
+    """
+    grid = [coordinates(cell) for cell in study.plan.cells(configuration)]
+    if not grid:
+        raise StudyError(
+            f"the grid of {study.key} has no cells at scale {configuration['scale']}; let the plan's `cells` return at "
+            "least one"
+        )
     repeated = [cell for cell, count in Counter(map(label, grid)).items() if count > 1]
     if repeated:
         raise StudyError(
-            f"the grid of {key} has the cell {repeated[0]} more than once; give each cell coordinates of its own"
+            f"the grid of {study.key} has the cell {repeated[0]} more than once; give each cell coordinates of its own"
         )
+    return grid
 
 
 def measure(study: Study, cells: list[dict], configuration: Mapping, device: str, resume: Path) -> list[Cell]:

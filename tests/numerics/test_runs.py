@@ -376,3 +376,166 @@ def test_a_value_that_cannot_be_stored_is_named_with_its_cell(tmp_path, value):
 @pytest.mark.parametrize("value", [np.int64(9), np.float32(9), np.array(9.0), np.bool_(True)])
 def test_numbers_of_numpy_are_values(tmp_path, value):
     assert quiet(measuring(value), "smoke", out=tmp_path).cells[0].values == {"square": value}
+
+
+def holding(values=lambda cell: {}, curves=lambda cell: {}, dims=None, grid=None):
+    """A study whose cells, three unless told otherwise, have the given values and curves."""
+    return changed(
+        cells=lambda cfg: [{"place": place} for place in range(3)] if grid is None else grid,
+        run=lambda batch, *_: [Cell(cell, values(cell), curves(cell)) for cell in batch],
+        claims=lambda rows: [],
+        dims={"line": ("along",)} if dims is None else dims,
+    )
+
+
+def stored(folder):
+    """The data set of a run."""
+    with xarray.open_dataset(folder / "data.nc", engine="h5netcdf") as data:
+        return data.load()
+
+
+def test_a_value_and_a_curve_of_one_name_are_both_stored(tmp_path):
+    study = holding(lambda cell: {"line": cell["place"]}, lambda cell: {"line": np.arange(2.0)})
+    data = stored(quiet(study, "smoke", out=tmp_path).folder)
+    assert data["line"].values.tolist() == [[0, 1]] * 3
+    assert data["line_value"].values.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "curves", "name"),
+    [
+        ({"place": 1}, {}, "place"),
+        ({}, {"place": np.zeros(2)}, "place"),
+        ({"line": 1, "line_value": 2}, {"line": np.zeros(2)}, "line_value"),
+    ],
+)
+def test_a_name_of_two_things_is_refused_once_the_first_batch_is_kept(tmp_path, values, curves, name):
+    with pytest.raises(StudyError, match=f"'{name}' names two of the coordinates, values and curves"):
+        quiet(holding(lambda cell: values, lambda cell: curves), "smoke", out=tmp_path)
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("curve", "reason"),
+    [
+        (np.array([1.0, 2j]), "it is complex"),
+        ([1.0, 2j], "it is complex"),
+        ([[1.0], [2.0, 3.0]], "inhomogeneous"),
+        (["one"], "could not convert"),
+    ],
+)
+def test_a_curve_that_cannot_be_stored_is_named_with_its_cell(tmp_path, curve, reason):
+    study = holding(curves=lambda cell: {"line": curve})
+    with pytest.raises(
+        StudyError, match=rf"curve 'line' of the cell \{{\"place\": 0\}} cannot be .*{reason}"
+    ):
+        quiet(study, "smoke", out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("dims", "told"),
+    [
+        ({}, "do not name it"),
+        ({"line": ()}, r"say \(\)"),
+        ({"line": ("along", "across")}, r"say \('along', 'across'\)"),
+        ({"line": "t"}, "say 't'"),
+        ({"line": ("cell",)}, r"say \('cell',\)"),
+    ],
+)
+def test_a_curve_whose_axes_are_not_named_is_told_once_the_first_batch_is_kept(tmp_path, dims, told):
+    study = holding(curves=lambda cell: {"line": np.zeros(2)}, dims=dims)
+    with pytest.raises(
+        StudyError, match=rf"axis of the curve 'line', which has the shape \(2,\).*they {told}"
+    ):
+        quiet(study, "smoke", out=tmp_path)
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 1
+
+
+def test_a_curve_of_different_lengths_is_named_and_the_cells_are_kept(tmp_path):
+    study = holding(curves=lambda cell: {"line": np.zeros(2 + cell["place"] // 2)})
+    with pytest.raises(
+        StudyError, match=r"the curve 'line' of toy\.squares has the shapes \[\(2,\), \(3,\)\]"
+    ):
+        quiet(study, "smoke", out=tmp_path)
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 3
+
+
+def test_a_curve_that_the_first_cell_does_not_have_is_checked_at_the_end(tmp_path):
+    lines = [{}, {"line": np.zeros(2)}, {"line": np.zeros(3)}]
+    with pytest.raises(StudyError, match=r"'line' of toy\.squares has the shapes"):
+        quiet(holding(curves=lambda cell: lines[cell["place"]]), "smoke", out=tmp_path)
+
+
+def test_two_curves_of_different_lengths_along_one_axis_are_named(tmp_path):
+    dims = {"line": ("along",), "other": ("along",)}
+    study = holding(curves=lambda cell: {"line": np.zeros(2), "other": np.zeros(3)}, dims=dims)
+    with pytest.raises(
+        StudyError, match=r"axis 'along' .* curve 'other' has the length 3 and the curve 'line' 2"
+    ):
+        quiet(study, "smoke", out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (lambda cell: {"list": [0.0] * (1 + cell["place"])}, r"has the shapes \[\(1,\), \(2,\)\]"),
+        (lambda cell: {"list": [0.0, [1.0]]}, "is a list of lists of different lengths"),
+    ],
+)
+def test_a_value_of_different_lengths_is_named(tmp_path, values, reason):
+    with pytest.raises(StudyError, match=rf"the value 'list' of toy\.squares {reason}"):
+        quiet(holding(values), "smoke", out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ([[1, 2], [3, None]], [[1, 2], [3, -1]]),
+        (["one", None], ["one", ""]),
+        (["one", 2], ["one", "2"]),
+    ],
+)
+def test_lists_of_numbers_and_of_words_are_stored(tmp_path, value, read):
+    data = stored(quiet(holding(lambda cell: {"list": value}), "smoke", out=tmp_path).folder)
+    found = data["list"] if data["list"].dtype.kind in "UO" else data["list"].fillna(-1)
+    assert found.values.tolist() == [read] * 3
+
+
+def test_numbers_of_numpy_are_coordinates(tmp_path):
+    grid = [{"count": np.int64(3), "rate": np.float32(0.5), "on": np.bool_(True), "word": np.str_("w")}]
+    cells = quiet(holding(grid=grid), "smoke", out=tmp_path).cells
+    assert cells[0].cell == {"count": 3, "rate": 0.5, "on": True, "word": "w"}
+    assert list(map(type, cells[0].cell.values())) == [int, float, bool, str]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -np.float32(math.inf), (1, 2), 1j])
+def test_a_coordinate_that_cannot_be_stored_is_named_before_the_work(tmp_path, value):
+    started = []
+    study = holding(lambda cell: started.append(cell) or {}, grid=[{"place": 0}, {"place": value}])
+    with pytest.raises(
+        StudyError, match=r"the coordinate 'place' of the cell \{'place': .*a finite number or a word"
+    ):
+        quiet(study, "smoke", out=tmp_path)
+    assert started == []
+
+
+def test_a_grid_without_cells_is_refused(tmp_path):
+    with pytest.raises(StudyError, match=r"the grid of toy\.squares has no cells at scale smoke"):
+        quiet(holding(grid=[]), "smoke", out=tmp_path)
+
+
+def test_a_claim_about_no_number_is_null_in_json(tmp_path):
+    study = changed(claims=lambda rows: [at_most("none", "nothing to compare", math.nan, math.inf)])
+    quiet(study, "smoke", out=tmp_path)
+    (claim,) = json.loads((tmp_path / "claims.json").read_text(), parse_constant=pytest.fail)["claims"]
+    assert claim["estimate"] is None and claim["threshold"] is None and claim["holds"] is False
+
+
+def test_a_figure_that_is_not_returned_is_told_and_costs_no_data(tmp_path):
+    with pytest.raises(
+        StudyError, match=r"`figure` returned None; let it end with `return drawn`.*cells\.jsonl"
+    ):
+        quiet(changed(figure=lambda results: None), "smoke", out=tmp_path)
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 6
+    assert stored(tmp_path)["square"].values.tolist() == [0, 1, 4, 9, 16, 25]
+    assert json.loads((tmp_path / "claims.json").read_text())["claims"][0]["holds"] is True
