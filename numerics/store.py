@@ -77,9 +77,10 @@ def sole_user(folder: Path) -> Iterator[None]:
 
 
 def claim_folder(folder: Path, identity: Mapping) -> None:
-    """Write down what runs here. Raises StudyError if the folder holds results of something else."""
+    """Write down what runs here. Raises StudyError if the folder holds cells or checkpoints of something else."""
     path = folder / "run.json"
-    if not path.exists():
+    started = any((folder / name).exists() for name in (CELLS, CHECKPOINTS))
+    if not path.exists() or not started:
         if (folder / CELLS).exists():
             raise StudyError(
                 f"{folder} holds cells without run.json, so nobody can say what they are; choose another "

@@ -524,6 +524,23 @@ def test_a_grid_without_cells_is_refused(tmp_path):
         quiet(holding(grid=[]), "smoke", out=tmp_path)
 
 
+def test_a_folder_in_which_nothing_was_finished_is_free(tmp_path):
+    with pytest.raises(StudyError, match="has no cells"):
+        quiet(changed(cells=lambda cfg: []), "laptop", out=tmp_path)
+    assert len(quiet(toy([]), "smoke", out=tmp_path).cells) == 6
+
+
+def test_checkpoints_of_another_run_hold_a_folder(tmp_path):
+    def interrupt(cells, cfg, device, resume):
+        resume.mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(changed(run=interrupt), "laptop", out=tmp_path)
+    with pytest.raises(StudyError, match=r"configuration\.scale was laptop, is smoke"):
+        quiet(toy([]), "smoke", out=tmp_path)
+
+
 def test_a_claim_about_no_number_is_null_in_json(tmp_path):
     study = changed(claims=lambda rows: [at_most("none", "nothing to compare", math.nan, math.inf)])
     quiet(study, "smoke", out=tmp_path)
