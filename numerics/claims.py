@@ -37,8 +37,8 @@ class Claim:
             raise ValueError(f"claim {self.name}: about is one of {', '.join(ABOUT)}, not {self.about!r}")
 
     def as_dict(self) -> dict[str, object]:
-        """The claim as plain JSON values."""
-        fields = asdict(self)
+        """The claim as plain JSON values, with None for an estimate that is not finite."""
+        fields = asdict(self) | {"estimate": _finite(self.estimate)}
         fields["threshold"] = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
         return fields
 
@@ -119,8 +119,8 @@ def _reach(samples: Sequence[float]) -> float:
     return _T[min(max(len(samples) - 1, 1), len(_T)) - 1]
 
 
-def _finite(stderr: float) -> float | None:
-    return stderr if math.isfinite(stderr) else None
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def differences(first: Sequence[float], second: Sequence[float]) -> list[float]:

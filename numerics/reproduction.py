@@ -20,7 +20,7 @@ from numerics.fingerprint import combined, source_hashes
 from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import label
 from numerics.study import Cell, StudyError, load_study
-from numerics.sweep import batches, measure
+from numerics.sweep import batches, grid_of, measure
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
                 f"the evidence of {key} has {name} {stored[name]}, here they are {value}: digits cannot be compared; "
                 f"run `symdyn study run {key} --scale {stored['scale']} --evidence` instead"
             )
-    grid = study.plan.cells(cfg)
+    grid = grid_of(study, cfg)
     groups = batches(study.plan, grid)
     chosen = [groups[place] for place in spread(count, len(groups))]
     known = {label(row["cell"]): row["values"] for row in stored["cells"]}

@@ -74,9 +74,8 @@ def package_files(package: str) -> Iterator[tuple[str, Path]]:
             f"the entry point '{package}' names a module; name a package, the folder that holds the modules"
         )
     files: dict[str, Path] = {}
-    for (
-        folder
-    ) in spec.submodule_search_locations:  # the first that has a module is the one that Python imports
+    for folder in spec.submodule_search_locations:
+        # The first folder that has a module is the one that Python imports it from.
         for file in sorted(Path(folder).glob("*.py")):
             files.setdefault(package if file.stem == "__init__" else f"{package}.{file.stem}", file)
     yield from files.items()

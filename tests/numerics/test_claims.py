@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -71,6 +72,13 @@ def test_the_values_of_a_coordinate_come_once_each_in_the_order_of_the_grid():
     rows = [Measurement({"scale": scale, "seed": seed}, {}) for scale in (2.0, 0.5) for seed in (7, 3)]
     assert Measurements(rows).distinct("scale") == [2.0, 0.5]
     assert Measurements(rows).distinct("seed") == [7, 3]
+
+
+@pytest.mark.parametrize("estimate", [math.nan, math.inf])
+def test_a_claim_without_a_number_never_holds_below_and_is_stored_without_one(estimate):
+    claim = at_most("small", "at most three", estimate, 3)
+    assert not claim.holds
+    assert json.loads(json.dumps(claim.as_dict(), allow_nan=False))["estimate"] is None
 
 
 def test_ranks_with_ties_are_refused():
