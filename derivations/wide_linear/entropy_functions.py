@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected, detach
+from symdyn.compile.members import Bound, confine, finite, nan_unless, positive
 
 _FAR = 2.0**20
 
@@ -45,10 +46,10 @@ def hyperbolic_entropy(
     >>> round(float(hyperbolic_entropy(x=3.0, delta=8.0)), 9)
     0.539720771
     """
-    read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
+    read, good = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
     with arrays.quiet(read.xp):
         root, arcsinh, share = _terms(read)
-        return read["x"] / (2 * root) * (arcsinh - share)
+        return nan_unless(read.xp, good, read["x"] / (2 * root) * (arcsinh - share))
 
 
 def hyperbolic_entropy_gradient(
@@ -68,10 +69,10 @@ def hyperbolic_entropy_gradient(
     >>> round(float(hyperbolic_entropy_gradient(x=3.0, delta=8.0)), 9)
     0.34657359
     """
-    read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
+    read, good = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
     with arrays.quiet(read.xp):
         root, arcsinh, _ = _terms(read)
-        return arcsinh / (2 * root)
+        return nan_unless(read.xp, good, arcsinh / (2 * root))
 
 
 def hyperbolic_entropy_hessian(
@@ -91,34 +92,30 @@ def hyperbolic_entropy_hessian(
     >>> float(hyperbolic_entropy_hessian(x=3.0, delta=8.0))
     0.1
     """
-    read = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
-    with arrays.quiet(read.xp):
-        delta, slope = _imbalance(read), 2 * _root(read) * read["x"]
-        unit = detach(read.xp.maximum(delta, read.xp.abs(slope)))
-        return (1 / unit) / arrays.hypot(read.xp, delta / unit, slope / unit)
+    read, good = _read(check, x=x, delta=delta, eta_a=eta_a, eta_w=eta_w)
+    xp = read.xp
+    with arrays.quiet(xp):
+        delta, slope = xp.abs(read["delta"]), 2 * _root(read) * read["x"]
+        unit = detach(xp.maximum(delta, xp.abs(slope)))
+        return nan_unless(xp, good, (1 / unit) / arrays.hypot(xp, delta / unit, slope / unit))
 
 
-def _read(check: bool, **arguments: object) -> Collected:
+def _read(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
     read = arrays.collect(**arguments)
     arrays.broadcast_shape(**{name: tuple(read[name].shape) for name in arguments})
-    if check and not read.traced:
-        arrays.require_finite(read, "x")
-        arrays.require("delta", read.xp.isfinite(read["delta"]) & (read["delta"] != 0), "finite and not zero")
-        arrays.require_positive(read, "eta_a", "eta_w")
-    return read
-
-
-def _imbalance(read: Collected) -> Array:
-    """|delta|, NaN where delta is zero."""
-    return arrays.where(read.xp, read["delta"] == 0, float("nan"), read.xp.abs(read["delta"]))
+    xp = read.xp
+    return confine(
+        check,
+        read,
+        Bound("x", finite(xp), "finite"),
+        Bound("delta", lambda x: xp.isfinite(x) & (x != 0), "finite and not zero", 1.0),
+        *positive(xp, "eta_a", "eta_w"),
+    )
 
 
 def _root(read: Collected) -> Array:
-    """sqrt(eta_a eta_w), NaN where a rate is not positive."""
-    xp = read.xp
-    rates = (arrays.where(xp, read[name] > 0, read[name], float("nan")) for name in ("eta_a", "eta_w"))
-    first, second = (xp.sqrt(rate) for rate in rates)
-    return first * second
+    """sqrt(eta_a eta_w)."""
+    return read.xp.sqrt(read["eta_a"]) * read.xp.sqrt(read["eta_w"])
 
 
 def _terms(read: Collected) -> tuple[Array, Array, Array]:
@@ -126,7 +123,7 @@ def _terms(read: Collected) -> tuple[Array, Array, Array]:
 
     Detached units cancel in the values; divided by them before they are multiplied, derivatives stay in range as well.
     """
-    xp, x, root, delta = read.xp, read["x"], _root(read), _imbalance(read)
+    xp, x, root, delta = read.xp, read["x"], _root(read), read.xp.abs(read["delta"])
     near = 2 * root * xp.abs(x) <= _FAR * delta
     half = xp.sqrt(detach(delta))
     u = 2 * root * ((arrays.where(xp, near, x, 0.0) / half) / (delta / half))

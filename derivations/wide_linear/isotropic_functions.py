@@ -20,6 +20,7 @@ from derivations.wide_linear.weight_functions import kronecker_sum
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
+from symdyn.compile.members import Bound, confine, finite, nan_unless, one_number, positive
 
 
 def isotropic_preconditioner(
@@ -56,15 +57,18 @@ def isotropic_preconditioner(
     batch = {name: tuple(read[name].shape) for name in ("delta", "eta_a", "eta_w")}
     arrays.broadcast_shape(beta=tuple(read["beta"].shape[:-2]), **batch)
     xp = read.xp
-    if check and not read.traced:
-        arrays.require("beta", xp.isfinite(read["beta"]).all(-1).all(-1), "finite")
-        arrays.require_finite(read, "delta")
-        arrays.require_positive(read, "eta_a", "eta_w")
+    read, good = confine(
+        check,
+        read,
+        Bound("beta", finite(xp, 2), "finite"),
+        Bound("delta", finite(xp), "finite"),
+        *positive(xp, "eta_a", "eta_w"),
+    )
     with arrays.quiet(xp):
-        rates = (arrays.where(xp, read[n] > 0, read[n], float("nan")) for n in ("eta_a", "eta_w"))
-        first, second = (xp.sqrt(rate) for rate in rates)
+        first, second = (xp.sqrt(read[name]) for name in ("eta_a", "eta_w"))
         scaled = (first * second)[..., None, None] * read["beta"]
-        return kronecker_sum(xp, *_roots(xp, scaled, read["delta"][..., None, None] / 2))
+        found = kronecker_sum(xp, *_roots(xp, scaled, read["delta"][..., None, None] / 2))
+    return nan_unless(xp, good, found)
 
 
 def _roots(xp: Any, x: Array, half: Array) -> tuple[Array, Array]:
@@ -144,7 +148,7 @@ def isotropic_init(
     [[0.5, 0.0], [0.0, 0.5]]
     """
     given = {"delta": delta, "scale": scale, "eta_a": eta_a, "eta_w": eta_w}
-    delta, scale, eta_a, eta_w = (_number(name, value) for name, value in given.items())
+    delta, scale, eta_a, eta_w = (one_number(name, value) for name, value in given.items())
     _check_start(h, d, c, delta, scale, eta_a, eta_w)
     normal, xp = _source(generator)
     upstream = delta > 0 or (delta == 0 and h <= c)
@@ -163,14 +167,6 @@ def isotropic_init(
         hidden = _orthonormal(xp, normal((*batch, h, rank)))
         layer, other = hidden @ layer, hidden @ other
     return (other, layer) if upstream else (layer, other)
-
-
-def _number(name: str, value: Any) -> float:
-    """The float of a real number, or of an array of no axes that holds one."""
-    number = value.item() if getattr(value, "shape", None) == () else value
-    if not isinstance(number, numbers.Real):
-        raise TypeError(f"{name} must be one real number, got {value!r}")
-    return float(number)
 
 
 def _check_start(h: int, d: int, c: int, delta: float, scale: float, eta_a: float, eta_w: float) -> None:

@@ -34,6 +34,16 @@ from derivations.wide_linear import elimination
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
+from symdyn.compile.members import (
+    Bound,
+    confine,
+    definite,
+    finite,
+    nan_unless,
+    semidefinite,
+    symmetric,
+    within,
+)
 
 # The coefficients of x^n p^j in the two series of `_by_series`: h_n(1, p) = sum_j p^j, and h_n(1, 2, p) has
 # 2^(n - j + 1) - 1 for each p^j. Where they are used x <= 1 and p <= 2, so that 24 terms reach rounding. They are
@@ -315,18 +325,22 @@ def matrix_riccati(
     >>> (nu.round(9) + 0.0).tolist(), (C.round(9) + 0.0).tolist()
     ([[2.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]])
     """
-    read = _read(check, t=t, nu0=nu0, C0=C0, gram=gram, delta=delta)
-    with arrays.quiet(read.xp):
-        nu, C = _solution(read)
+    read, good = _read(check, t=t, nu0=nu0, C0=C0, gram=gram, delta=delta)
+    xp, single = read.xp, len(read["t"].shape) == 0
+    with arrays.quiet(xp):
+        nu, C = (nan_unless(xp, good, x) for x in _solution(read))
+        regular = _regular(read, nu)
+    nu, C, regular = (nu[..., 0, :, :], C[..., 0, :, :], regular[..., 0]) if single else (nu, C, regular)
     if check and not read.traced:
-        arrays.require("t", _regular(read, nu), "off the poles of nu, where A(t) is singular")
-    return nu, C
+        arrays.require("t", regular, "off the poles of nu, where A(t) is singular")
+        return nu, C
+    return nan_unless(xp, regular, nu), C
 
 
 def _solution(read: Collected) -> tuple[Array, Array]:
+    """With the time axis also where t is one time."""
     xp = read.xp
-    times = read["t"] if len(read["t"].shape) else read["t"][None]
-    times = arrays.where(xp, times >= 0, _arrived(xp, times), float("nan"))
+    times = _arrived(xp, read["t"] if len(read["t"].shape) else read["t"][None])
     frame = _frame(xp, read)
     f = _factors(xp, times, frame.rates)
     length = max(1, len(times)) if xp is not np else max(1, _CACHED // max(1, frame.nu0.size))
@@ -335,7 +349,7 @@ def _solution(read: Collected) -> tuple[Array, Array]:
     nu, C = (
         (xp.concatenate(parts, -3) for parts in zip(*blocks, strict=True)) if len(blocks) > 1 else blocks[0]
     )
-    return (nu, C) if len(read["t"].shape) else (nu[..., 0, :, :], C[..., 0, :, :])
+    return nu, C
 
 
 def _block(xp: Any, times: Array, f: Factors, frame: Frame) -> tuple[Array, Array]:
@@ -350,12 +364,11 @@ def _regular(read: Collected, nu: Array) -> Array:
         + xp.amax(xp.abs(read["gram"]), (-2, -1)) ** 0.5
         + abs(read["delta"])
     )
-    largest = xp.amax(xp.abs(nu), (-2, -1))
-    scale = scale[..., None] if len(read["t"].shape) else scale
-    return largest <= scale / (100 * xp.finfo(read.dtype).eps)
+    return xp.amax(xp.abs(nu), (-2, -1)) <= scale[..., None] / (100 * xp.finfo(read.dtype).eps)
 
 
-def _read(check: bool, **arguments: object) -> Collected:
+def _read(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
+    """The arguments, of checked shapes and confined to their domain, and when they were in it, (..., T)."""
     read = arrays.collect(**arguments)
     size = read["nu0"].shape[-1:]
     for name in ("nu0", "C0", "gram"):
@@ -368,11 +381,21 @@ def _read(check: bool, **arguments: object) -> Collected:
     arrays.broadcast_shape(**batch, delta=tuple(read["delta"].shape))
     if len(read["t"].shape) > 1:
         raise ValueError(f"t must be a number or a vector of times; its shape is {tuple(read['t'].shape)}")
-    if check and not read.traced:
-        arrays.require("t", (read["t"] >= 0) & read.xp.isfinite(read["t"]), "finite and non-negative")
-        arrays.require("delta", read.xp.isfinite(read["delta"]), "finite")
-        for name in ("nu0", "C0", "gram"):
-            arrays.require(name, read.xp.isfinite(read[name]).all(-1).all(-1), "finite")
-        linalg.require_semidefinite(read, "gram")
-        linalg.require_definite(read, "C0")
-    return read
+    xp, one = read.xp, np.eye(size[0])
+    # The eigenvectors of gram have derivatives where its eigenvalues are distinct.
+    distinct = np.diag(np.arange(1.0, size[0] + 1))
+    times = Bound("t", lambda t: (t >= 0) & xp.isfinite(t), "finite and non-negative")
+    read, on_time = confine(check, read, times)
+    read, good = confine(
+        check,
+        read,
+        Bound("delta", finite(xp), "finite"),
+        Bound("nu0", finite(xp, 2), "finite", one),
+        Bound("C0", finite(xp, 2), "finite", one),
+        Bound("gram", finite(xp, 2), "finite", distinct),
+        Bound("gram", symmetric(xp), "symmetric", distinct),
+        Bound("gram", semidefinite(xp), "positive semi-definite", distinct),
+        Bound("C0", symmetric(xp), "symmetric", one),
+        Bound("C0", definite(xp), "positive definite", one),
+    )
+    return read, within(good, on_time)

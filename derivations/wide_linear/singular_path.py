@@ -19,6 +19,7 @@ import numpy as np
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
+from symdyn.compile.members import Bound, confine, finite, nan_unless
 
 _TIE = {"float32": 1e-4, "float64": 1e-9}
 _RESOLVED = 0.6
@@ -32,7 +33,7 @@ def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, 
 
     Args:
         beta: the points of the path (..., T, d, c), in their order; batch axes are paths of their own.
-        check: False omits the check of values, and of the steps.
+        check: False omits the check of values, and of the steps; a path that is not finite is then NaN.
 
     Returns:
         U (..., T, d, m), lambda (..., T, m) and V (..., T, c, m), m = min(d, c), the columns of U and V orthonormal.
@@ -58,8 +59,8 @@ def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, 
         raise ValueError(f"beta must be a path of matrices, (..., T, d, c); its shape is {tuple(path.shape)}")
     if read.traced:
         raise ValueError("a path is followed by its values: signed_svd_path does not run inside a transform")
-    if check:
-        arrays.require("beta", xp.isfinite(path).all(-1).all(-1), "finite")
+    read, good = confine(check, read, Bound("beta", finite(xp, 2), "finite"))
+    path = read["beta"]
     left, values, right = xp.linalg.svd(path, full_matrices=False)
     sides = left, transpose(right)
     plain = [_numpy(x) for x in (sides[0], values, sides[1])]
@@ -72,7 +73,9 @@ def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, 
             part[index] = found
     turn_u, still_u, turn_v, still_v = (_like(xp, part, path) for part in parts)
     U, V = sides[0] @ turn_u + still_u, sides[1] @ turn_v + still_v
-    return U, (arrays.detach(U) * (path @ arrays.detach(V))).sum(-2) + 0.0, V
+    signed = (arrays.detach(U) * (path @ arrays.detach(V))).sum(-2) + 0.0
+    good = None if good is None else good.all(-1)
+    return nan_unless(xp, good, U), nan_unless(xp, good, signed), nan_unless(xp, good, V)
 
 
 def _numpy(x: Array) -> np.ndarray:

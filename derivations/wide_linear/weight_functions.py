@@ -13,6 +13,7 @@ from typing import Any
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
+from symdyn.compile.members import Bound, confine, finite, nan_unless, positive, within
 
 
 def vec(beta: object) -> Array:
@@ -62,9 +63,10 @@ def conserved(A: object, W: object, eta_a: object = 1, eta_w: object = 1, *, che
     >>> conserved(A=[[1.0, 2.0]], W=[[2.0, 0.0, 1.0]]).tolist()
     [[0.0]]
     """
-    read = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
+    read, good = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
     eta_a, eta_w = rates(read)
-    return eta_w * (read["A"] @ transpose(read["A"])) - eta_a * (read["W"] @ transpose(read["W"]))
+    found = eta_w * (read["A"] @ transpose(read["A"])) - eta_a * (read["W"] @ transpose(read["W"]))
+    return nan_unless(read.xp, good, found)
 
 
 def preconditioner(
@@ -88,11 +90,12 @@ def preconditioner(
     >>> preconditioner(A=[[2.0]], W=[[1.0, 0.0]]).tolist()
     [[5.0, 0.0], [0.0, 4.0]]
     """
-    read = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
+    read, good = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
     eta_a, eta_w = rates(read)
-    return kronecker_sum(
+    found = kronecker_sum(
         read.xp, eta_w * (transpose(read["A"]) @ read["A"]), eta_a * (transpose(read["W"]) @ read["W"])
     )
+    return nan_unless(read.xp, good, found)
 
 
 def neuron_preconditioners(
@@ -107,7 +110,8 @@ def neuron_preconditioners(
         betas: contributions of the neurons (..., h, d, c), each of rank one and not zero.
         deltas: their balances (..., h).
         eta_a, eta_w: learning rates (...), positive.
-        check: False omits the checks of values; what is out of domain is then NaN.
+        check: False omits the checks of values; what is out of domain is then NaN, but for a beta_k of higher rank:
+            there the formula counts as it stands.
 
     Returns:
         M_k (..., h, cd, cd), whose sum over the neurons is the preconditioner.
@@ -121,13 +125,14 @@ def neuron_preconditioners(
     >>> neuron_preconditioners(betas=[[[2.0], [0.0]]], deltas=[3.0]).tolist()
     [[[5.0, 0.0], [0.0, 4.0]]]
     """
-    read = _read_neurons(check, betas=betas, deltas=deltas, eta_a=eta_a, eta_w=eta_w)
+    read, good = _read_neurons(check, betas=betas, deltas=deltas, eta_a=eta_a, eta_w=eta_w)
     xp, betas = read.xp, read["betas"]
     with arrays.quiet(xp):
         eta_a, eta_w = (x[..., 0] for x in rates(read))
-        length = _nonzero(xp, linalg.size(xp, betas))
+        length = linalg.size(xp, betas)
         unit, scale = betas / length[..., None, None], xp.sqrt(eta_a) * xp.sqrt(eta_w) * length
-        return _parts(xp, transpose(unit) @ unit, unit @ transpose(unit), scale, read["deltas"])
+        parts = _parts(xp, transpose(unit) @ unit, unit @ transpose(unit), scale, read["deltas"])
+    return nan_unless(xp, good, parts)
 
 
 def neuron_sum(
@@ -148,7 +153,7 @@ def neuron_sum(
         A, W: weights as in `conserved`, no row of which is zero; or else
         betas, deltas: contributions (..., h, d, c) and balances (..., h), as in `neuron_preconditioners`.
         eta_a, eta_w: learning rates (...), positive.
-        check: False omits the checks of values; what is out of domain is then NaN.
+        check: as in `neuron_preconditioners`; one neuron out of domain makes its network NaN.
 
     Returns:
         M (..., cd, cd), equal to `preconditioner` of the weights.
@@ -167,19 +172,19 @@ def neuron_sum(
         raise ValueError("give either A and W, or betas and deltas")
     if A is None:
         return neuron_preconditioners(betas, deltas, eta_a, eta_w, check=check).sum(-3)
-    read = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
+    read, good = read_weights(check, A=A, W=W, eta_a=eta_a, eta_w=eta_w)
+    words = "a matrix without rows of zeros, which have beta_k = 0"
+    read, rows = confine(check, read, *(Bound(n, lambda x: (x != 0).any(-1), words, 1.0) for n in ("A", "W")))
     xp, first, second = read.xp, read["A"], read["W"]
-    if check and not read.traced:
-        arrays.require("A", (first != 0).any(-1), "a matrix without rows of zeros, which have beta_k = 0")
-        arrays.require("W", (second != 0).any(-1), "a matrix without rows of zeros, which have beta_k = 0")
     eta_a, eta_w = (x[..., 0] for x in rates(read))
     with arrays.quiet(xp):
         found = eta_w * (first * first).sum(-1) - eta_a * (second * second).sum(-1)
-        a, w = (_nonzero(xp, arrays.norm(xp, layer)) for layer in (first, second))
-        rows, columns = (
+        a, w = (arrays.norm(xp, layer) for layer in (first, second))
+        of_a, of_w = (
             unit[..., :, None] * unit[..., None, :] for unit in (first / a[..., None], second / w[..., None])
         )
-        return _parts(xp, rows, columns, xp.sqrt(eta_w) * a * (xp.sqrt(eta_a) * w), found).sum(-3)
+        parts = _parts(xp, of_a, of_w, xp.sqrt(eta_w) * a * (xp.sqrt(eta_a) * w), found)
+    return nan_unless(xp, within(good, rows), parts).sum(-3)
 
 
 def _parts(xp: Any, rows: Array, columns: Array, scale: Array, deltas: Array) -> Array:
@@ -192,10 +197,6 @@ def _parts(xp: Any, rows: Array, columns: Array, scale: Array, deltas: Array) ->
     return kronecker_sum(xp, readout[..., None, None] * rows, inputs[..., None, None] * columns)
 
 
-def _nonzero(xp: Any, length: Array) -> Array:
-    return arrays.where(xp, length == 0, float("nan"), length)
-
-
 def kronecker_sum(xp: Any, C: Array, D: Array) -> Array:
     """C x I_d + I_c x D for C (..., c, c) and D (..., d, d): (..., cd, cd)."""
     c, d = C.shape[-1], D.shape[-1]
@@ -205,14 +206,12 @@ def kronecker_sum(xp: Any, C: Array, D: Array) -> Array:
 
 
 def rates(read: Collected) -> tuple[Array, Array]:
-    """eta_a and eta_w of shape (..., 1, 1), NaN where they are not positive."""
-    xp = read.xp
-    first, second = (arrays.where(xp, read[n] > 0, read[n], float("nan")) for n in ("eta_a", "eta_w"))
-    return first[..., None, None], second[..., None, None]
+    """eta_a and eta_w of shape (..., 1, 1)."""
+    return read["eta_a"][..., None, None], read["eta_w"][..., None, None]
 
 
-def read_weights(check: bool, **arguments: object) -> Collected:
-    """Read A, W, eta_a and eta_w: shapes are always checked, values if they are to be."""
+def read_weights(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
+    """Read A, W, eta_a and eta_w, of checked shapes, and confine them to their domain."""
     read = arrays.collect(**arguments)
     for name in ("A", "W"):
         linalg.check_matrix(name, read[name])
@@ -221,11 +220,8 @@ def read_weights(check: bool, **arguments: object) -> Collected:
         raise ValueError(f"A and W must have one row a neuron; {sizes}")
     batch = {name: tuple(read[name].shape[:-2]) for name in ("A", "W")}
     arrays.broadcast_shape(**batch, **{name: tuple(read[name].shape) for name in ("eta_a", "eta_w")})
-    if check and not read.traced:
-        for name in ("A", "W"):
-            arrays.require(name, read.xp.isfinite(read[name]).all(-1).all(-1), "finite")
-        arrays.require_positive(read, "eta_a", "eta_w")
-    return read
+    matrices = (Bound(name, finite(read.xp, 2), "finite") for name in ("A", "W"))
+    return confine(check, read, *matrices, *positive(read.xp, "eta_a", "eta_w"))
 
 
 def _rank_one(read: Collected) -> Array:
@@ -236,7 +232,8 @@ def _rank_one(read: Collected) -> Array:
     return rest < (1e-4 if str(read.dtype).endswith("32") else 1e-9)
 
 
-def _read_neurons(check: bool, **arguments: object) -> Collected:
+def _read_neurons(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
+    """The same for betas and deltas, neuron by neuron (..., h)."""
     read = arrays.collect(**arguments)
     betas, deltas = read["betas"], read["deltas"]
     if len(betas.shape) < 3 or 0 in betas.shape[-3:]:
@@ -248,10 +245,15 @@ def _read_neurons(check: bool, **arguments: object) -> Collected:
         raise ValueError(f"betas and deltas must have one entry a neuron; {sizes}")
     batch = {"betas": tuple(betas.shape[:-3]), "deltas": tuple(deltas.shape[:-1])}
     arrays.broadcast_shape(**batch, **{name: tuple(read[name].shape) for name in ("eta_a", "eta_w")})
+    xp = read.xp
+    read, neurons = confine(
+        check,
+        read,
+        Bound("betas", finite(xp, 2), "finite", 1.0),
+        Bound("betas", lambda x: (x != 0).any(-1).any(-1), "non-zero for every neuron", 1.0),
+        Bound("deltas", finite(xp), "finite"),
+    )
     if check and not read.traced:
-        arrays.require("betas", read.xp.isfinite(betas).all(-1).all(-1), "finite")
-        arrays.require("betas", (betas != 0).any(-1).any(-1), "non-zero for every neuron")
         arrays.require("betas", _rank_one(read), "of rank one for every neuron, w_k a_k^T")
-        arrays.require("deltas", read.xp.isfinite(deltas), "finite")
-        arrays.require_positive(read, "eta_a", "eta_w")
-    return read
+    read, good = confine(check, read, *positive(xp, "eta_a", "eta_w"))
+    return read, within(good, neurons)
