@@ -171,7 +171,7 @@ def isotropic_init(
 
 def _check_start(h: int, d: int, c: int, delta: float, scale: float, eta_a: float, eta_w: float) -> None:
     for name, size in (("h", h), ("d", d), ("c", c)):
-        if not isinstance(size, (int, np.integer)) or size < 1:
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
             raise ValueError(f"{name} must be a positive integer, got {size!r}")
     if not np.isfinite(delta):
         raise ValueError(f"delta must be finite, got {delta!r}")

@@ -224,6 +224,7 @@ def test_the_free_layer_is_normal_with_the_scale_asked_for():
     ("changed", "message"),
     [
         ({"h": 0}, "h must be a positive integer"),
+        ({"h": True}, "h must be a positive integer, got True"),
         ({"delta": np.nan}, "delta must be finite"),
         ({"scale": -1.0}, "scale must be finite and not negative"),
         ({"eta_w": 0.0}, "eta_w must be positive"),
