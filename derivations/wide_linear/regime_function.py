@@ -82,8 +82,8 @@ def regime(
         One of the three words, or an array of them (...) for a batch.
 
     Raises:
-        ValueError: h, d or c below one, shapes that do not fit, values out of their domain, or a neuron without a
-            direction.
+        ValueError: h, d or c below one, shapes that do not fit, values out of their domain, a neuron without a
+            direction, `large` that is not positive or a tolerance that is negative.
         TypeError: complex or non-numeric data.
 
     Source: kunin2024, Theorem 6, for balances of any signs.
@@ -98,6 +98,7 @@ def regime(
     """
     given = {"deltas": _numbers("deltas", deltas), "beta_k": _numbers("beta_k", beta_k)}
     given["beta_star"] = _numbers("beta_star", beta_star)
+    _check_thresholds(large, rank_tolerance, kernel_tolerance)
     batch = _check(h, d, c, given, eta_a, eta_w)
     exact = all(given[name].dtype == object for name in ("beta_k", "beta_star"))
     spread = [
@@ -267,6 +268,14 @@ def _numbers(name: str, value: Any) -> np.ndarray:
     if array.dtype.kind not in "fO":
         raise TypeError(f"{name} must hold real numbers; its dtype is {array.dtype}")
     return array.astype(float)
+
+
+def _check_thresholds(large: float, rank_tolerance: float, kernel_tolerance: float) -> None:
+    if not large > 0:
+        raise ValueError(f"large must be positive, got {large!r}")
+    for name, tolerance in (("rank_tolerance", rank_tolerance), ("kernel_tolerance", kernel_tolerance)):
+        if not tolerance >= 0:
+            raise ValueError(f"{name} must be at least 0, got {tolerance!r}")
 
 
 def _check(

@@ -282,6 +282,10 @@ def test_batches_and_tensors():
         ({"beta_star": np.ones((2, 3))}, r"beta_star must end in the axes \(2, 2\)"),
         ({"deltas": [np.nan]}, "deltas must be numbers or infinite"),
         ({"eta_a": 0.0}, "eta_a must be positive"),
+        ({"large": -1.0}, "large must be positive, got -1.0"),
+        ({"large": np.nan}, "large must be positive, got nan"),
+        ({"rank_tolerance": np.nan}, "rank_tolerance must be at least 0, got nan"),
+        ({"kernel_tolerance": -1}, "kernel_tolerance must be at least 0, got -1"),
         (
             {"h": 0, "deltas": [], "beta_k": np.zeros((0, 2, 2))},
             "h, d and c must be at least 1; they are 0, 2",
