@@ -111,10 +111,13 @@ def two_colouring(regions: object, *deeper: object, gamma: object = 0) -> np.nda
     regions the signs of an odd number of neurons change.
 
     Args:
-        regions: `Regions`, or the arguments of `activation_regions`.
+        regions, deeper, gamma: the arguments of `activation_regions`; or `Regions` alone, which know their network.
 
     Returns:
         (m,) zeros and ones, and -1 for cones that are part of no region; or None.
+
+    Raises:
+        ValueError: weights of further layers or gamma next to `Regions`, or as `activation_regions`.
 
     Source: kunin2024, App. C.1, Proposition 17; results `piecewise_linear.two_colours` and `parity_rule`.
 
@@ -123,7 +126,12 @@ def two_colouring(regions: object, *deeper: object, gamma: object = 0) -> np.nda
     >>> two_colouring([[1, 0], [0, 1]], [[1, -2]])
     array([ 1,  0,  1, -1,  0])
     """
-    found = regions if isinstance(regions, Regions) else activation_regions(regions, *deeper, gamma=gamma)
+    known = isinstance(regions, Regions)
+    if known and (deeper or _exact("gamma", gamma) != 0):
+        raise ValueError(
+            "Regions have their layers and gamma already: give these to activation_regions, or here with the weights W"
+        )
+    found = regions if known else activation_regions(regions, *deeper, gamma=gamma)
     coloured = found.in_a_region
     if coloured.all() and len(found) % 2:
         return None

@@ -103,6 +103,12 @@ def test_a_cone_without_a_region_interrupts_the_others_so_that_any_number_has_tw
     assert two_colouring(regions).tolist() == [1, 0, 1, -1, 0]
 
 
+@pytest.mark.parametrize(("deeper", "gamma"), [(([[1, -2]],), 0), ((), Fraction(1, 2))])
+def test_regions_know_their_network_and_are_given_alone(deeper, gamma):
+    with pytest.raises(ValueError, match="give these to activation_regions"):
+        two_colouring(activation_regions([[1, 0], [0, 1]]), *deeper, gamma=gamma)
+
+
 layer = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2), min_size=2, max_size=2)
 
 
