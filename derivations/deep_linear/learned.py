@@ -10,6 +10,7 @@ from derivations.deep_linear.roots import balance_root, times_power
 from derivations.deep_linear.weights import hidden_layers, unit_of
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected, Namespace, divide, sqrt
+from symdyn.compile.members import Bound, confine, finite, nan_unless
 
 _CONSISTENT = {"float32": 1e-4, "float64": 1e-9}
 
@@ -110,13 +111,14 @@ def interpolating_solution(
         beta0: the function at the start (..., d); not zero where δ = 0.
         depth: the number of layers, the read-out counted; 1 is linear regression.
         delta: the balance (...), not positive.
-        check: whether values are checked.
+        check: whether values are checked; if not, a member of a batch that is not finite is NaN.
 
     Returns:
         β_∞ (..., d).
 
     Raises:
-        ValueError: targets that no β fits, a depth below 1, values out of their domain, shapes that do not fit.
+        ValueError: no data, targets that no β fits, a depth below 1, values out of their domain, shapes that do not
+            fit.
 
     Source: kunin2024, Theorem 15; result `deep_linear.interpolator`.
 
@@ -127,9 +129,9 @@ def interpolating_solution(
     read = arrays.collect(X=X, y=y, beta0=beta0, delta=delta)
     _check_shapes(read)
     xp = read.xp
+    sizes = {"X": 2, "y": 1, "delta": 0, "beta0": 1}
+    read, good = confine(check, read, *(Bound(n, finite(xp, axes), "finite") for n, axes in sizes.items()))
     if check and not read.traced:
-        arrays.require("X", xp.isfinite(read["X"]).all((-2, -1)), "finite")
-        arrays.require_finite(read, vectors=("y",))
         _check_start(read)
     rtol = max(read["X"].shape[-2:]) * float(xp.finfo(read.dtype).eps)
     pinv = xp.linalg.pinv(read["X"], rcond=rtol) if xp is np else xp.linalg.pinv(read["X"], rtol=rtol)
@@ -141,14 +143,14 @@ def interpolating_solution(
     for _ in range(2):
         free = free - _apply(pinv, _apply(read["X"], free))
     if hidden == 0:
-        return least + free + 0 * read["delta"][..., None]
+        return nan_unless(xp, good, least + free + 0 * read["delta"][..., None])
     with arrays.quiet(xp):
         r0 = arrays.norm(xp, read["beta0"])
         start = _radial(xp, r0, -read["delta"], hidden)
         u = start.a * divide(xp, arrays.norm(xp, free), r0)
         end = _radial(xp, arrays.norm(xp, least), u * u - read["delta"], hidden)
         growth = sqrt(xp, end.s) / sqrt(xp, start.s)
-        return least + times_power(xp, growth[..., None], hidden, free)
+        return nan_unless(xp, good, least + times_power(xp, growth[..., None], hidden, free))
 
 
 def _apply(matrix: Array, vector: Array) -> Array:
@@ -156,11 +158,13 @@ def _apply(matrix: Array, vector: Array) -> Array:
 
 
 def _check_shapes(read: Collected) -> None:
-    for name in ("y", "beta0"):
-        arrays.check_vector(name, read[name])
     if len(read["X"].shape) < 2:
         raise ValueError(f"X must be a matrix (..., n, d); its shape is {tuple(read['X'].shape)}")
     n, d = read["X"].shape[-2:]
+    if n == 0:
+        raise ValueError(f"X must have at least one sample, a row; its shape is {tuple(read['X'].shape)}")
+    for name in ("y", "beta0"):
+        arrays.check_vector(name, read[name])
     if read["y"].shape[-1] != n or read["beta0"].shape[-1] != d:
         sizes = f"{read['y'].shape[-1]} and {read['beta0'].shape[-1]}"
         raise ValueError(f"X is {n} × {d}, so y needs {n} and beta0 {d} components; they have {sizes}")

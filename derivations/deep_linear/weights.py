@@ -12,6 +12,7 @@ import numpy as np
 from derivations.deep_linear.roots import balance_root
 from symdyn.compile import arrays
 from symdyn.compile.arrays import Array, Collected, Namespace, where
+from symdyn.compile.members import one_number
 
 
 def _layer_names(Ws: Sequence[object]) -> list[str]:
@@ -172,6 +173,7 @@ def isotropic_init(
 
     Raises:
         ValueError: a size that is not a positive integer, depth below 2, or a balance that no such network has.
+        TypeError: delta or readout is not one real number.
 
     Source: kunin2024, App. B.2, Definition 12; results `deep_linear.isotropic_network` and `possible_balances`.
     """
@@ -180,6 +182,7 @@ def isotropic_init(
     hidden = hidden_layers(depth)
     if hidden == 0:
         raise ValueError("depth must be at least 2: a network with a hidden layer")
+    delta, readout = one_number("delta", delta), one_number("readout", readout)
     if not np.isfinite([delta, readout]).all():
         raise ValueError("delta and readout must be finite")
     length, root = abs(readout), np.sqrt(abs(delta))

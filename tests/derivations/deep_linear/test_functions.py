@@ -225,6 +225,8 @@ def test_batches_and_errors():
         interpolating_solution(X, y, starts * [[1.0], [0.0]], 3)
     with pytest.raises(ValueError, match="y must be a vector X β"):
         interpolating_solution(np.zeros((1, 3)), y, starts, 3)
+    with pytest.raises(ValueError, match=r"X must have at least one sample, a row; its shape is \(0, 3\)"):
+        interpolating_solution(np.zeros((0, 3)), np.zeros(0), starts, 3)
     with pytest.raises(ValueError, match="delta must be zero or negative"):
         inductive_bias(starts, starts, 2, 0.5)
     with pytest.raises(ValueError, match="depth must be a positive integer"):
@@ -235,6 +237,27 @@ def test_batches_and_errors():
         preconditioner(np.ones(2), [np.ones((2, 0))])
     with pytest.raises(ValueError, match=r"Ws\[1\] must have at least one input"):
         preconditioner(np.ones(2), [np.ones((0, 3)), np.ones((2, 0))])
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.tensor], ids=["numpy", "torch"])
+@pytest.mark.parametrize(("name", "depth"), [("X", 3), ("y", 3), ("beta0", 1), ("delta", 1)])
+def test_without_checks_a_member_that_is_not_finite_is_nan_and_the_others_are_not(name, depth, convert):
+    rng = np.random.default_rng(0)
+    given = {"X": rng.normal(size=(3, 2, 4)), "y": rng.normal(size=(3, 2)), "beta0": rng.normal(size=(3, 4))}
+    given["delta"] = -rng.uniform(size=3)
+    expected = interpolating_solution(**given, depth=depth)
+    given[name] = given[name].copy()
+    given[name][(1, *(0,) * (given[name].ndim - 1))] = np.nan
+    tensors = {key: convert(value) for key, value in given.items()}
+    found = np.asarray(interpolating_solution(**tensors, depth=depth, check=False))
+    np.testing.assert_allclose(found[[0, 2]], expected[[0, 2]], rtol=1e-13)
+    assert np.isnan(found[1]).all()
+
+
+@pytest.mark.parametrize("name", ["delta", "readout"])
+def test_an_isotropic_start_has_one_balance_and_one_length(name):
+    with pytest.raises(TypeError, match=f"{name} must be one real number, got array"):
+        isotropic_init(2, 3, **{"delta": -1.0, "generator": 0} | {name: np.array([-1.0, -2.0])})
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
