@@ -33,6 +33,7 @@ import numpy as np
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
+from symdyn.compile.members import Bound, confine, finite, nan_unless, positive, within
 
 _NOISE = {"float32": 1e-6, "float64": 2e-15}
 
@@ -69,15 +70,16 @@ def isotropic_flow(
         eta_a, eta_w: learning rates (...), positive.
         tolerance: how far the balance may be from delta I, relative to eta_w |A|^2 + eta_a |W|^2. By default 1e-10
             (1e-4 in float32). What is computed is as far from the network.
-        check: False omits the checks of values; what is out of domain is then NaN.
+        check: False omits the checks of values; what is out of domain is then NaN. A start that is not isotropic is
+            not noticed: delta is then the mean of the diagonal of its balance, and no network does what is computed.
 
     Returns:
         LinearFlow(beta, gram_a, gram_w), with the time axis behind the batch; it is absent when t is one number. In the
         words of lambda-balanced networks W2 W1, W2^T W2 - W1 W1^T = lambda I: W1 = W, W2 = A^T, lambda = delta.
 
     Raises:
-        ValueError: a value out of its domain (argument and batch indices named), a start that is not isotropic, or
-            shapes that do not fit.
+        ValueError: a value out of its domain (argument and batch indices named), a start that is not isotropic, a
+            negative tolerance, or shapes that do not fit.
         TypeError: complex or non-numeric data.
 
     Accurate to rounding in units of |A|^2 and |W|^2, times the condition of the problem, for any t. Derivatives with
@@ -91,9 +93,13 @@ def isotropic_flow(
     >>> (flow.beta.round(9) + 0.0).tolist()
     [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 2.0], [1.0, 0.0]]]
     """
-    read = _read(check, tolerance, t=t, A=A, W=W, beta_star=beta_star, eta_a=eta_a, eta_w=eta_w)
+    _check_tolerance(tolerance)
+    read, good = _read(check, t=t, A=A, W=W, beta_star=beta_star, eta_a=eta_a, eta_w=eta_w)
+    if check and not read.traced:
+        _require_isotropic(read, tolerance)
     with arrays.quiet(read.xp):
-        return _solution(read)
+        flow = LinearFlow(*(nan_unless(read.xp, good, x) for x in _solution(read)))
+    return flow if len(read["t"].shape) else LinearFlow(*(x[..., 0, :, :] for x in flow))
 
 
 def balance(xp: Any, A: Array, W: Array, eta_a: Array, eta_w: Array) -> Array:
@@ -101,7 +107,13 @@ def balance(xp: Any, A: Array, W: Array, eta_a: Array, eta_w: Array) -> Array:
     return eta_w[..., None, None] * (A @ transpose(A)) - eta_a[..., None, None] * (W @ transpose(W))
 
 
-def _read(check: bool, tolerance: float | None, **arguments: object) -> Collected:
+def _check_tolerance(tolerance: float | None) -> None:
+    if tolerance is not None and not tolerance >= 0:
+        raise ValueError(f"tolerance must be at least 0, or None for its default; it is {tolerance!r}")
+
+
+def _read(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
+    """The arguments, of checked shapes and confined to their domain, and when they were in it, (..., T)."""
     read = arrays.collect(**arguments)
     for name in ("A", "W", "beta_star"):
         linalg.check_matrix(name, read[name])
@@ -115,13 +127,20 @@ def _read(check: bool, tolerance: float | None, **arguments: object) -> Collecte
     arrays.broadcast_shape(**batch, **{name: tuple(read[name].shape) for name in ("eta_a", "eta_w")})
     if len(read["t"].shape) > 1:
         raise ValueError(f"t must be a number or a vector of times; its shape is {tuple(read['t'].shape)}")
-    if check and not read.traced:
-        arrays.require("t", (read["t"] >= 0) & read.xp.isfinite(read["t"]), "finite and non-negative")
-        arrays.require_positive(read, "eta_a", "eta_w")
-        for name in ("A", "W", "beta_star"):
-            arrays.require(name, read.xp.isfinite(read[name]).all(-1).all(-1), "finite")
-        _require_isotropic(read, tolerance)
-    return read
+    xp = read.xp
+    times = Bound("t", lambda t: (t >= 0) & xp.isfinite(t), "finite and non-negative")
+    read, on_time = confine(check, read, times)
+    # The singular vectors of beta_star have derivatives where its singular values are distinct.
+    distinct = np.diag(np.arange(1.0, max(d, c) + 1))[:d, :c]
+    read, good = confine(
+        check,
+        read,
+        *positive(xp, "eta_a", "eta_w"),
+        Bound("A", finite(xp, 2), "finite"),
+        Bound("W", finite(xp, 2), "finite"),
+        Bound("beta_star", finite(xp, 2), "finite", distinct),
+    )
+    return read, within(good, on_time)
 
 
 def _require_isotropic(read: Collected, tolerance: float | None) -> None:
@@ -237,9 +256,9 @@ def _zero_unless(xp: Any, alive: Array, x: Array) -> Array:
 
 
 def _solution(read: Collected) -> LinearFlow:
+    """With the time axis also where t is one time."""
     xp, eta_a, eta_w = read.xp, read["eta_a"], read["eta_w"]
     times = read["t"] if len(read["t"].shape) else read["t"][None]
-    times = arrays.where(xp, times >= 0, times, float("nan"))
     batch = arrays.broadcast_shape(
         A=read["A"].shape[:-2],
         W=read["W"].shape[:-2],
@@ -248,18 +267,16 @@ def _solution(read: Collected) -> LinearFlow:
         eta_w=eta_w.shape,
     )
     A, W, b = (xp.broadcast_to(read[n], (*batch, *read[n].shape[-2:])) for n in ("A", "W", "beta_star"))
-    eta_a, eta_w = (arrays.where(xp, x > 0, x, float("nan")) for x in (eta_a, eta_w))
     root_a, root_w = (xp.sqrt(xp.broadcast_to(x, batch))[..., None, None] for x in (eta_a, eta_w))
     delta = _delta(balance(xp, A, W, eta_a, eta_w))
     modes = _modes(xp, root_w * A, root_a * W, root_a * root_w * b, delta)
     total = _outer(xp, times, modes)
     root_a, root_w, c = root_a[..., None, :, :], root_w[..., None, :, :], A.shape[-1]
-    flow = LinearFlow(
+    return LinearFlow(
         beta=total[..., c:, :c] / (root_a * root_w),
         gram_a=total[..., :c, :c] / root_w**2,
         gram_w=total[..., c:, c:] / root_a**2,
     )
-    return flow if len(read["t"].shape) else LinearFlow(*(x[..., 0, :, :] for x in flow))
 
 
 def _outer(xp: Any, times: Array, modes: Modes) -> Array:

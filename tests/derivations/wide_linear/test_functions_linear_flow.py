@@ -260,6 +260,8 @@ def test_derivatives_at_a_zero_overlap_are_finite_however_late():
         ({"eta_w": 0.0}, "eta_w must be positive"),
         ({"A": np.stack([np.eye(2), np.diag([1.0, 2.0])])}, "A and W must be isotropic.*index 1"),
         ({"A": np.ones(2)}, "A must be a matrix"),
+        ({"tolerance": -1}, "tolerance must be at least 0, or None for its default; it is -1"),
+        ({"tolerance": np.nan}, "tolerance must be at least 0"),
     ],
 )
 def test_bad_input_is_named(changed, message):

@@ -9,6 +9,7 @@ from derivations.wide_linear.functions import (
     hyperbolic_entropy,
     hyperbolic_entropy_gradient,
     hyperbolic_entropy_hessian,
+    isotropic_flow,
     isotropic_init,
     isotropic_preconditioner,
     matrix_riccati,
@@ -38,6 +39,7 @@ CASES = [
         matrix_riccati,
         {"t": np.array(0.4), "nu0": 0.3 * TASK, "C0": GRAM, "gram": GRAM, "delta": np.array(0.3)},
     ),
+    (isotropic_flow, {"t": np.array(0.4), "A": A, "W": W, "beta_star": TASK}),
     (hyperbolic_entropy, SCALARS),
     (hyperbolic_entropy_gradient, SCALARS),
     (hyperbolic_entropy_hessian, SCALARS),
@@ -98,6 +100,8 @@ def test_gradients_of_the_others_are_right_also_in_what_they_share_with_it(funct
     ("function", "given"),
     [
         (isotropic_preconditioner, {"beta": np.eye(2), "delta": 1.0, "eta_a": -1.0}),
+        (isotropic_flow, {"t": -1.0, "A": np.eye(2), "W": np.eye(2), "beta_star": np.eye(2)}),
+        (isotropic_flow, {"t": 1.0, "A": np.eye(2), "W": np.eye(2), "beta_star": np.eye(2), "eta_w": 0.0}),
         (matrix_riccati, {"t": np.inf, "nu0": [[0.0]], "C0": [[1.0]], "gram": [[1.0]], "delta": 0.0}),
         (matrix_riccati, {"t": 1.0, "nu0": [[0.0]], "C0": [[1.0]], "gram": [[-1.0]], "delta": 0.0}),
         (matrix_riccati, {"t": 1.0, "nu0": [[0.0]], "C0": [[-1.0]], "gram": [[1.0]], "delta": 0.0}),
@@ -117,8 +121,11 @@ def test_what_is_finite_and_out_of_domain_is_refused_or_nan(function, given):
 
 
 def test_a_time_out_of_domain_leaves_the_other_times():
-    for found in matrix_riccati([0.5, -1.0, np.inf], TASK, GRAM, GRAM, 0.3, check=False):
+    flow = isotropic_flow([0.5, -1.0, np.inf], A, W, TASK, check=False)
+    nu, C = matrix_riccati([0.5, -1.0, np.inf], TASK, GRAM, GRAM, 0.3, check=False)
+    for found in (*flow, nu, C):
         assert np.isfinite(found[:, 0]).all() and np.isnan(found[:, 1:]).all()
+    np.testing.assert_array_equal(flow.beta[:, 0], isotropic_flow(0.5, A, W, TASK).beta)
 
 
 def test_inside_a_transform_nothing_can_be_refused_and_a_bad_member_is_nan():
