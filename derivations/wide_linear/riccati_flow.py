@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,16 +35,7 @@ from derivations.wide_linear import elimination
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
-from symdyn.compile.members import (
-    Bound,
-    confine,
-    definite,
-    finite,
-    nan_unless,
-    semidefinite,
-    symmetric,
-    within,
-)
+from symdyn.compile.members import Bound, confine, finite, nan_unless, within
 
 # The coefficients of x^n p^j in the two series of `_by_series`: h_n(1, p) = sum_j p^j, and h_n(1, 2, p) has
 # 2^(n - j + 1) - 1 for each p^j. Where they are used x <= 1 and p <= 2, so that 24 terms reach rounding. They are
@@ -393,9 +385,9 @@ def _read(check: bool, **arguments: object) -> tuple[Collected, Array | None]:
         Bound("nu0", finite(xp, 2), "finite", one),
         Bound("C0", finite(xp, 2), "finite", one),
         Bound("gram", finite(xp, 2), "finite", distinct),
-        Bound("gram", symmetric(xp), "symmetric", distinct),
-        Bound("gram", semidefinite(xp), "positive semi-definite", distinct),
-        Bound("C0", symmetric(xp), "symmetric", one),
-        Bound("C0", definite(xp), "positive definite", one),
+        Bound("gram", partial(linalg.is_symmetric, xp), "symmetric", distinct),
+        Bound("gram", partial(linalg.is_semidefinite, xp), "positive semi-definite", distinct),
+        Bound("C0", partial(linalg.is_symmetric, xp), "symmetric", one),
+        Bound("C0", partial(linalg.is_definite, xp), "positive definite", one),
     )
     return read, within(good, on_time)

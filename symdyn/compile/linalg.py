@@ -59,30 +59,36 @@ def check_square(name: str, x: Array) -> None:
         raise ValueError(f"{name} must be a square matrix in its last two axes; its shape is {shape}")
 
 
+def is_symmetric(xp: Namespace, x: Array) -> Array:
+    """Whether the matrices of x (..., n, n) are their transposes, up to rounding: (...)."""
+    rounding = _rounding(x) * xp.amax(xp.abs(x), (-2, -1))
+    return (xp.abs(x - transpose(x)) <= rounding[..., None, None]).all(-1).all(-1)
+
+
+def is_semidefinite(xp: Namespace, x: Array) -> Array:
+    """Whether the finite symmetric matrices of x (..., n, n) have no negative eigenvalue, up to rounding: (...)."""
+    values = xp.linalg.eigvalsh(arrays.detach(x))
+    return values[..., 0] >= -_rounding(x) * values.shape[-1] * xp.amax(xp.abs(values), -1)
+
+
+def is_definite(xp: Namespace, x: Array) -> Array:
+    """Whether the symmetric matrices of x (..., n, n) have a Cholesky factor: (...)."""
+    return xp.isfinite(cholesky(xp, arrays.detach(x))).all(-1).all(-1)
+
+
+def _rounding(x: Array) -> float:
+    return _ROUNDING[str(x.dtype).rpartition(".")[2]]
+
+
 def require_symmetric(read: Collected, name: str) -> None:
     """Raise ValueError where the named matrix differs from its transpose by more than rounding."""
-    x, xp = read[name], read.xp
-    largest = xp.amax(xp.abs(x), (-2, -1))
-    rounding = _ROUNDING[str(read.dtype).rpartition(".")[2]]
-    arrays.require(
-        name, (xp.abs(x - transpose(x)) <= rounding * largest[..., None, None]).all(-1).all(-1), "symmetric"
-    )
+    arrays.require(name, is_symmetric(read.xp, read[name]), "symmetric")
 
 
 def require_semidefinite(read: Collected, name: str) -> None:
     """Raise ValueError where the named matrix is not symmetric and positive semi-definite, up to rounding."""
     require_symmetric(read, name)
-    values = read.xp.linalg.eigvalsh(arrays.detach(read[name]))
-    rounding = _ROUNDING[str(read.dtype).rpartition(".")[2]] * values.shape[-1]
-    good = values[..., 0] >= -rounding * read.xp.amax(read.xp.abs(values), -1)
-    arrays.require(name, good, "positive semi-definite")
-
-
-def require_definite(read: Collected, name: str) -> None:
-    """Raise ValueError where the named matrix is not symmetric and positive definite."""
-    require_symmetric(read, name)
-    factor = cholesky(read.xp, arrays.detach(read[name]))
-    arrays.require(name, read.xp.isfinite(factor).all(-1).all(-1), "positive definite")
+    arrays.require(name, is_semidefinite(read.xp, read[name]), "positive semi-definite")
 
 
 def size(xp: Namespace, x: Array) -> Array:

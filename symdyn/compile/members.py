@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from symdyn.compile import arrays, linalg
 from symdyn.compile.arrays import Array, Collected, Namespace
 
-_SYMMETRIC = {"float32": 1e-5, "float64": 1e-13}
-
 
 class Bound(NamedTuple):
     """One condition on an argument: where `holds` is False (...), it is not what the words say it must be.
@@ -94,33 +92,3 @@ def _all(condition: Array, axes: int) -> Array:
 def positive(xp: Namespace, *names: str) -> tuple[Bound, ...]:
     """The named numbers are positive and finite, as learning rates are."""
     return tuple(Bound(n, lambda x: (x > 0) & xp.isfinite(x), "positive and finite", 1.0) for n in names)
-
-
-def symmetric(xp: Namespace) -> Callable[[Array], Array]:
-    """Whether a matrix is its transpose, up to rounding."""
-
-    def holds(x: Array) -> Array:
-        rounding = _SYMMETRIC[_precision(x)] * xp.amax(xp.abs(x), (-2, -1))
-        return _all(xp.abs(x - linalg.transpose(x)) <= rounding[..., None, None], 2)
-
-    return holds
-
-
-def semidefinite(xp: Namespace) -> Callable[[Array], Array]:
-    """Whether a finite symmetric matrix has no negative eigenvalue, up to rounding."""
-
-    def holds(x: Array) -> Array:
-        values = xp.linalg.eigvalsh(arrays.detach(x))
-        rounding = _SYMMETRIC[_precision(x)] * values.shape[-1]
-        return values[..., 0] >= -rounding * xp.amax(xp.abs(values), -1)
-
-    return holds
-
-
-def definite(xp: Namespace) -> Callable[[Array], Array]:
-    """Whether a symmetric matrix has a Cholesky factor."""
-    return lambda x: _all(xp.isfinite(linalg.cholesky(xp, arrays.detach(x))), 2)
-
-
-def _precision(x: Array) -> str:
-    return str(x.dtype).rpartition(".")[2]
