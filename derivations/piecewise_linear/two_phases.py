@@ -11,11 +11,12 @@ directions move by amounts of order one. Where one has settled, on a multiple of
 loss falls at the rate ρᵀKρ. One neuron with whitened data in its active halfspace is the single linear neuron, for
 which both phases are known in closed form (kunin2024, Sec. 5).
 
-The data are fitted in the end if K stays positive definite, for then the loss falls exponentially. But a ReLU neuron
-that is inactive on all data has ξ_k = 0 and stands still for good, and one whose read-out has the other sign than the
-labels turns away from its data until it is such a neuron, before it has grown. Where all neurons are, K = 0, and the
-network stays as small as it was. This happens with a positive probability: for one datum (3/4)^h at random signs and
-directions, when no neuron is active there with the sign of the label.
+The data are fitted in the end if the smallest eigenvalue of K stays above a positive number, for then the loss falls
+exponentially. To be positive is not enough: a leaky neuron that points exactly against the only datum shrinks to zero,
+and K with it. And a ReLU neuron that is inactive on all data has ξ_k = 0 and stands still for good, and one whose
+read-out has the other sign than the labels turns away from its data until it is such a neuron, before it has grown.
+Where all neurons are, K = 0, and the network stays as small as it was. This happens with a positive probability: for
+one datum (3/4)^h at random signs and directions, when no neuron is active there with the sign of the label.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ growth = Domain((scale, t, *product.free_symbols), (v,), (Cell("ε > 0", {scale:
 def vanishing_network():
     """From a balanced start of vanishing size neurons first align, each for itself, and then those with ξ_k ≠ 0 grow.
 
-    The outputs then move to the data, and fit them where K stays positive definite: if ρᵀKρ ≥ λ‖ρ‖², the loss is at
-    most a multiple of e^{-2λt}.
+    The outputs then move to the data, and fit them where K ≥ λI for some λ > 0: if ρᵀKρ ≥ λ‖ρ‖², the loss is at most a
+    multiple of e^{-2λt}.
     """
     driven = c * (scale * F - y) * x
     rejected = norm2(v) * xi - inner(v, xi) * v
@@ -104,8 +105,8 @@ DEAD = reached("inactive, ReLU", -1, gamma=sp.S.Zero)
     "kunin2024.pw-balanced-phase1",
     quote="then Phase II fits the data",
     domain=label.with_cells(*ALIVE, DEAD),
-    hypothesis="after the alignment the tangent kernel stays positive definite on the data; with one datum, for a ReLU:"
-    " some neuron is active there with a read-out of the sign of the label",
+    hypothesis="after the alignment the smallest eigenvalue of the tangent kernel on the data stays above a positive "
+    "number; with one datum, for a ReLU: some neuron is active there with a read-out of the sign of the label",
     under=label.with_cells(*ALIVE),
 )
 def printed_data_fitting():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from derivations.piecewise_linear import two_phases
 from symdyn.auditing import audit
 
 X, Y = np.array([[1.0, 0.0]]), np.array([1.0])
@@ -40,6 +41,19 @@ def test_a_relu_neuron_with_the_other_sign_dies_before_it_grows(size):
 
 def test_a_leaky_neuron_turns_round_and_fits():
     assert trained_loss(*small(-1, 1e-1), gamma=0.5, time=80.0) < 1e-6
+
+
+def test_a_kernel_that_is_positive_at_all_times_is_not_enough():
+    a, gamma, step = (
+        0.1,
+        0.5,
+        0.02,
+    )  # against the datum the flow keeps a = -w, and leaves this line at rounding only
+    for _ in range(2000):
+        a += step * gamma * a * (-gamma * a**2 - 1)
+    assert 0 < 2 * gamma**2 * a**2 < 1e-9
+    assert (gamma * a**2 + 1) ** 2 / 2 == pytest.approx(0.5)
+    assert "smallest eigenvalue" in two_phases.printed_data_fitting.hypothesis
 
 
 def test_the_second_phase_is_conditional():
