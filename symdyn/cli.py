@@ -315,7 +315,10 @@ def _description(result: Result) -> dict[str, Any]:
 
 
 def _arguments(result: Result) -> tuple[Any, ...]:
-    return () if result.value is None else result.arguments
+    from symdyn.notation import GLOSSARIES
+
+    # A topic that has no glossary has no names for arguments.
+    return () if result.value is None or result.topic not in GLOSSARIES else result.arguments
 
 
 def _print_description(result: Result, description: dict[str, Any], steps: bool) -> None:

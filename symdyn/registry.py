@@ -115,7 +115,11 @@ def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
     source = file.read_text(encoding="utf-8")
     if not any(f"@{name}(" in source for name in DECORATORS):
         return
-    for node in ast.parse(source, filename=str(file)).body:
+    try:
+        body = ast.parse(source, filename=str(file)).body
+    except SyntaxError as error:
+        raise PackageError(f"{file}, line {error.lineno}, cannot be read: {error.msg}") from None
+    for node in body:
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             continue
         for call in node.decorator_list:
@@ -127,15 +131,22 @@ def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
 
 
 def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
-    """The ledger ids a decorator names: its first argument, or the keyword `ledger`."""
+    """The ledger ids a decorator names: its first argument, or the keyword `ledger`.
+
+    Raises PackageError, which names the line, for what is not a text or a list of texts.
+    """
     nodes = call.args[:1] + [k.value for k in call.keywords if k.arg == "ledger"]
     ids: list[str] = []
-    for node in nodes:
-        try:
+    try:
+        for node in nodes:
             value = ast.literal_eval(node)
-        except ValueError as error:
-            raise ValueError(f"{file.name}, line {call.lineno}: write ledger ids out as literals") from error
-        ids.extend([value] if isinstance(value, str) else value)
+            ids.extend([value] if isinstance(value, str) else value)
+    except (ValueError, TypeError):
+        raise PackageError(f"{file}, line {call.lineno}: write ledger ids out as literals") from None
+    if not ids and ast.unparse(call.func) == "study":
+        raise PackageError(
+            f"{file}, line {call.lineno}: a study needs a key, written out as its first argument"
+        )
     return tuple(ids)
 
 

@@ -170,6 +170,11 @@ class Result:
         """The arguments of the compiled function, in order, with their meaning and default."""
         if self.value is None:
             raise TypeError(f"{self.key} states no function: there is nothing to compile")
+        if self.topic not in GLOSSARIES:
+            raise TypeError(
+                f"{self.key} cannot be compiled: arguments are named by a glossary of the topic, and none is declared "
+                f'with symdyn.notation.glossary("{self.topic}")'
+            )
         glossary = GLOSSARIES[self.topic]
         present = _ingredients(self.value)
         terms = [term for term in glossary if term.symbol in present]

@@ -158,3 +158,35 @@ def test_two_packages_of_one_name_are_refused_with_both_named(package, tmp_path,
         PackageError, match=r"'sums' of 'symdyn\.derivations' names (more_)?sums and again (more_)?sums"
     ):
         index()
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (SUM + "def broken(:", r"argument\.py, line \d+, cannot be read: invalid syntax"),
+        (
+            SUM.replace("@result()", "@result(ledger=ids)"),
+            r"argument\.py, line 9: write ledger ids out as literals",
+        ),
+        (
+            SUM.replace("@result()", "@result(ledger=5)"),
+            r"argument\.py, line 9: write ledger ids out as literals",
+        ),
+    ],
+)
+def test_a_module_that_the_index_cannot_read_is_named_with_the_line(package, source, wanted):
+    (package / "argument.py").write_text(source)
+    with pytest.raises(PackageError, match=wanted):
+        index()
+
+
+def test_a_topic_without_a_glossary_is_shown_and_says_why_it_does_not_compile(package, capsys, monkeypatch):
+    from symdyn import cli
+
+    monkeypatch.setattr(sys, "argv", ["symdyn", "show", "sums.square"])
+    with pytest.raises(SystemExit) as exit_status:
+        cli.main()
+    assert not exit_status.value.code
+    assert "The square of a sum" in capsys.readouterr().out
+    with pytest.raises(TypeError, match=r'none is declared with symdyn\.notation\.glossary\("sums"\)'):
+        load("sums.square")(1.0)
