@@ -44,11 +44,8 @@ def test_a_leaky_neuron_turns_round_and_fits():
 
 
 def test_a_kernel_that_is_positive_at_all_times_is_not_enough():
-    a, gamma, step = (
-        0.1,
-        0.5,
-        0.02,
-    )  # against the datum the flow keeps a = -w, and leaves this line at rounding only
+    # Against the datum the flow keeps a = -w, and leaves this line at rounding only.
+    a, gamma, step = 0.1, 0.5, 0.02
     for _ in range(2000):
         a += step * gamma * a * (-gamma * a**2 - 1)
     assert 0 < 2 * gamma**2 * a**2 < 1e-9
