@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib.util
 import io
+import sys
 import tokenize
 from pathlib import Path
 
@@ -16,21 +17,37 @@ PACKAGES = ("numerics", "derivations", "symdyn")
 # What stores, draws or lists results without touching the numbers: a change there leaves them valid.
 BOOKKEEPING = {
     f"numerics.{name}"
-    for name in ("study", "runs", "provenance", "store", "sweep", "checkpoint", "claims", "evidence", "plots")
+    for name in [
+        "study",
+        "studies",
+        "runs",
+        "provenance",
+        "store",
+        "sweep",
+        "checkpoint",
+        "claims",
+        "evidence",
+        "plots",
+    ]
 }
+# Tokens whose line ends are characters of a string; those of f-strings are tokens of their own from Python 3.12 on.
+STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
 
 def source_hashes(module: str) -> dict[str, str]:
     """The hash of a module and of every module of our packages and of its own that it reaches by import statements,
     at any depth.
 
-    A module in no package is followed to the modules and packages in its own folder. The bookkeeping of the studies is
-    left out, and so is an ``__init__`` file that is empty or finds its names when they are asked for; a package of the
+    A module in no package is followed to the modules and packages in its own folder, and one that ``python -m`` runs is
+    known by its own name. The ``__init__`` files above a module count with it. The bookkeeping of the studies is left
+    out, and so is an ``__init__`` file that is empty or finds its names when they are asked for; a package of the
     latter kind, as those of the derivations are, counts with all its modules where it is imported as a whole or where a
     name that is no module is imported from it. Modules of other distributions are not followed; their versions are
     recorded with the results. A C source of a module's name beside it counts as it is. Raises StudyError for a module
-    whose source cannot be found, such as a notebook.
+    whose source cannot be found, such as a notebook or a script.
     """
+    if module == "__main__":
+        module = getattr(sys.modules[module].__spec__, "name", module)
     if _path(module) is None:
         raise StudyError(
             f"the source of {module} cannot be found, so nobody could say which code made the results: define the "
@@ -47,15 +64,23 @@ def source_hashes(module: str) -> dict[str, str]:
         found[name], imports = _read(within, path.read_text(encoding="utf-8"), packages)
         if (native := path.with_suffix(".c")).is_file():
             found[f"{name}.c"] = hashlib.sha256(native.read_bytes()).hexdigest()[:16]
-        waiting.extend(imports)
+        waiting.extend([*imports, *_above(name)])
     return dict(sorted(found.items()))
 
 
+def _above(module: str) -> list[str]:
+    """The packages that a module is in: their ``__init__`` files run before it."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
 def _companions(module: str) -> set[str]:
-    """The top-level names that belong to a module: its package, or itself and what lies in its folder."""
+    """The top-level names that belong to a module: its package, or itself and what lies in its folder, unless
+    distributions are installed there.
+    """
     top = module.split(".")[0]
     path = _path(top)
-    if path is None or path.name == "__init__.py":
+    if path is None or path.name == "__init__.py" or path.parent.name in ("site-packages", "dist-packages"):
         return {top}
     packages = {folder.parent.name for folder in path.parent.glob("*/__init__.py")}
     return {top, *packages, *(file.stem for file in path.parent.glob("*.py"))}
@@ -94,18 +119,20 @@ def combined(hashes: dict[str, str]) -> str:
 
 def bare_source(source: str) -> str:
     """The source without comments, docstrings and blank lines, which do not change what it does."""
-    lines = source.splitlines()
+    lines, inside = source.split("\n"), set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        first, last = token.start[0], token.end[0]
         if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
+            lines[first - 1] = lines[first - 1][: token.start[1]]
+        elif token.type in STRINGS:
+            inside.update(range(first, last))
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             and ast.get_docstring(node, clean=False) is not None
         ):
+            inside.difference_update(range(node.body[0].lineno, node.body[0].end_lineno))
             _blank(lines, node.body[0])
-    inside = _within_strings(source)
     return "\n".join(
         line if number in inside else line.rstrip()
         for number, line in enumerate(lines, start=1)
@@ -120,25 +147,6 @@ def _blank(lines: list[str], docstring: ast.stmt) -> None:
     after = lines[last].encode()[docstring.end_col_offset :].decode().strip(" ;")
     lines[first : last + 1] = [""] * (last - first + 1)
     lines[first] = before + after if before.strip() or after else ""
-
-
-def _within_strings(source: str) -> set[int]:
-    """The lines, by number, that belong to a string of several lines and no docstring: every character counts."""
-    tree = ast.parse(source)
-    documents = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and ast.get_docstring(node, clean=False) is not None
-    }
-    return {
-        number
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant | ast.JoinedStr)
-        and id(node) not in documents
-        and isinstance(getattr(node, "value", ""), str)
-        for number in range(node.lineno, node.end_lineno)
-    }
 
 
 def _imports(source: str, within: str, packages: frozenset[str]) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -337,6 +338,27 @@ def test_a_package_is_followed_through_its_init_to_the_names_that_a_study_takes_
     assert [name for name in before if before[name] != after[name]] == ["toystudies.helper"]
 
 
+def test_the_inits_above_a_module_count_with_it(toy):
+    toy.with_name("__init__.py").write_text("SIZE = 3\n")
+    (toy.parent / "deep").mkdir()
+    (toy.parent / "deep" / "__init__.py").write_text("SIZE = 4\n")
+    (toy.parent / "deep" / "helper.py").write_text("SIZE = 5\n")
+    toy.write_text(f"from toystudies.deep.helper import SIZE\n{TOY}")
+    expected = {"toystudies", "toystudies.deep", "toystudies.deep.helper", "toystudies.numbers"}
+    assert set(source_hashes("toystudies.numbers")) == expected
+
+
+def test_a_module_that_python_runs_is_known_by_its_own_name(toy, tmp_path):
+    toy.with_name("helper.py").write_text("SIZE = 3\n")
+    code = "from numerics.fingerprint import source_hashes\nprint(*source_hashes(__name__))\n"
+    toy.write_text(f"from .helper import SIZE\n{TOY}{code}")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "toystudies.numbers"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert {"toystudies.numbers", "toystudies.helper"} <= set(done.stdout.split()), done.stderr
+    assert "__main__" not in done.stdout
+
+
 def test_a_study_in_no_package_counts_with_the_modules_and_packages_beside_it(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "lone_study.py").write_text("import json\nimport lone_helper\nfrom lone_tools import SIZE\n")
@@ -344,6 +366,14 @@ def test_a_study_in_no_package_counts_with_the_modules_and_packages_beside_it(tm
     (tmp_path / "lone_tools").mkdir()
     (tmp_path / "lone_tools" / "__init__.py").write_text("SIZE = 5\n")
     assert set(source_hashes("lone_study")) == {"lone_study", "lone_helper", "lone_tools"}
+
+
+def test_a_module_among_installed_ones_is_not_followed_to_them(tmp_path, monkeypatch):
+    (tmp_path / "site-packages").mkdir()
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    (tmp_path / "site-packages" / "lone_installed.py").write_text("import lone_other\n")
+    (tmp_path / "site-packages" / "lone_other.py").write_text("SIZE = 3\n")
+    assert set(source_hashes("lone_installed")) == {"lone_installed"}
 
 
 def test_a_study_without_a_source_is_refused(monkeypatch):
@@ -371,6 +401,11 @@ def test_code_on_the_line_of_a_docstring_and_blanks_in_a_string_are_code():
     assert bare_source('def f(x): "Words."; return x\n') == "def f(x): return x"
     text = 'x = """a  \n\nb"""'
     assert bare_source(f"{text}\n\n") == text
+    assert bare_source(f"{text.replace('x = ', 'x = b')}\n") == text.replace("x = ", "x = b")
+
+
+def test_comments_between_the_parts_of_a_text_are_left_out():
+    assert bare_source('x = ("a"  # one\n     # two\n\n     "b")') == 'x = ("a"\n     "b")'
 
 
 @pytest.mark.parametrize(
