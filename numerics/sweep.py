@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import (
@@ -48,6 +49,7 @@ from numerics.study import Cell, Plan, Study, StudyError
 
 POLLING = 0.5
 ANSWER = 10.0  # seconds that a scheduler has to answer
+_TAKING_PART: set[str] = set()  # the runs whose code, packages and tools this process was found to have
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def complete(
 ) -> list[Cell]:
     """Run the cells that are not there yet, and return all of them in the order of the grid.
 
-    Raises StudyError where a batch is to run with other ``recorded`` versions or another source, for a grid without
+    Raises StudyError where a process that is to take part has other ``recorded`` versions or another source when it
+    begins its first batch (what is edited later does not concern the modules that it has imported), for a grid without
     cells, with a cell twice or with coordinates that cannot be stored, for a batch that does not return its own cells,
     and, once it is kept, for one that does not fit into the data set.
     """
@@ -83,7 +86,8 @@ def complete(
         for group in batches(study.plan, grid)
         if (missing := [cell for cell in group if label(cell) not in done])
     ]
-    measured = partial(_measure_as_recorded, study, configuration, device, recorded)
+    run = uuid.uuid4().hex
+    measured = partial(_measure_as_recorded, study, configuration, device, recorded, run)
     outcomes = _outcomes(measured, waiting, executor)
     with _bar(study.key, grid, done, waiting, progress), closing(outcomes):
         for batch, cells in outcomes:
@@ -132,9 +136,9 @@ def measure(study: Study, cells: list[dict], configuration: Mapping, device: str
 
 
 def _measure_as_recorded(
-    study, configuration, device, recorded, cells: list[dict], resume: Path
+    study, configuration, device, recorded, run, cells: list[dict], resume: Path
 ) -> list[Cell]:
-    if recorded is not None:
+    if recorded is not None and run not in _TAKING_PART:
         here = {
             "versions": versions(study, configuration, device),
             "source": combined(source_hashes(study.module)),
@@ -145,6 +149,7 @@ def _measure_as_recorded(
                 f"the run recorded {there}, but a worker that is to take part has {here}; results are not mixed: give "
                 "all workers the same code, packages and tools"
             )
+        _TAKING_PART.add(run)
     return measure(study, cells, configuration, device, resume)
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -239,6 +240,21 @@ def test_a_worker_with_other_code_takes_no_part(tmp_path, monkeypatch):
     ):
         quiet(toy(started), "smoke", out=tmp_path, executor=executor)
     assert not started
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_code_that_is_edited_during_a_run_stops_no_process_that_has_begun(tmp_path, monkeypatch, threads):
+    started = []
+
+    def hashes(module):
+        return {"toy": "edited" if started else "as it was"}
+
+    monkeypatch.setattr(runs, "source_hashes", hashes)
+    monkeypatch.setattr(sweep, "source_hashes", hashes)
+    with ThreadPoolExecutor(threads) if threads else nullcontext() as executor:
+        assert len(quiet(toy(started), "smoke", out=tmp_path, executor=executor).cells) == 6
+    with pytest.raises(StudyError, match="source was"):
+        quiet(toy(started), "smoke", out=tmp_path)
 
 
 def changed(**parts):
