@@ -37,10 +37,15 @@ class Claim:
             raise ValueError(f"claim {self.name}: about is one of {', '.join(ABOUT)}, not {self.about!r}")
 
     def as_dict(self) -> dict[str, object]:
-        """The claim as plain JSON values, with None for an estimate that is not finite."""
-        fields = asdict(self) | {"estimate": _finite(self.estimate)}
-        fields["threshold"] = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
-        return fields
+        """The claim as plain JSON values, with None for each number that is not finite."""
+        bounds = self.threshold
+        return asdict(self) | {
+            "estimate": _finite(self.estimate),
+            "threshold": [_finite(bound) for bound in bounds]
+            if isinstance(bounds, tuple)
+            else _finite(bounds),
+            "stderr": None if self.stderr is None else _finite(self.stderr),
+        }
 
 
 def at_most(name: str, statement: str, estimate: float, threshold: float, *, about: str = "paper") -> Claim:

@@ -18,7 +18,7 @@ from pathlib import Path
 from numerics.evidence import EvidenceError, evidence_folder, load_evidence, rewrite_evidence
 from numerics.fingerprint import combined, source_hashes
 from numerics.provenance import check_device, check_packages, device_name, versions
-from numerics.store import label
+from numerics.store import as_stored, label
 from numerics.study import Cell, StudyError, load_study
 from numerics.sweep import batches, grid_of, measure
 
@@ -68,7 +68,7 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
     for cells in chosen:
         with tempfile.TemporaryDirectory() as aside:
             for cell in measure(study, cells, cfg, device, Path(aside)):
-                _compare(cell, known)
+                _compare(as_stored(cell), known)
                 repeated += 1
     note = {"hash": combined(hashes), "modules": hashes, "cells": repeated}
     path = rewrite_evidence(stored | {"reproduced": note}, folder or evidence_folder(study.module))

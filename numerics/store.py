@@ -22,7 +22,7 @@ from numerics.evidence import write_text
 from numerics.study import Cell, Study, StudyError
 
 CELLS, JOURNAL, CHECKPOINTS = "cells.jsonl", "finished.jsonl", "checkpoints"
-KEPT = "The finished cells are kept."
+KEPT = "The finished cells stay in cells.jsonl, but a study that was corrected begins anew, in another --out."
 
 
 def label(cell: Mapping) -> str:
@@ -124,6 +124,11 @@ def finish_batch(folder: Path, resume: Path, cells: Sequence[Cell]) -> list[Cell
     _append(folder / CELLS, lines)
     shutil.rmtree(resume)
     return [_parsed(line) for line in lines]
+
+
+def as_stored(cell: Cell) -> Cell:
+    """The cell as a resumed run reads it. Raises StudyError as ``finish_batch``."""
+    return _parsed(_line(cell))
 
 
 def recover(folder: Path) -> None:
@@ -250,7 +255,7 @@ def save_results(
     if not hasattr(figure, "savefig"):
         raise StudyError(
             f"the figure of {study.key} is to be a Figure of matplotlib, but `figure` returned {figure!r}; let it end "
-            f"with `return drawn`, of the Figure that it drew. All cells are kept in {folder / CELLS}"
+            f"with `return drawn`, of the Figure that it drew. {KEPT}"
         )
     png = {"Title": study.title, "Software": "symdyn", "Description": text}
     figure.savefig(folder / "figure.png", dpi=200, metadata=png)
@@ -275,22 +280,29 @@ def _finite(value):
 
 def check_data(study: Study, cells: Sequence[Cell]) -> None:
     """Raises StudyError, which names it, for what one data set cannot hold: a name of a coordinate and of something
-    else, a curve whose axes the plan's ``dims`` does not name, and a curve or a list of another shape in another cell,
-    or of another length than another curve along the same axis.
+    else, a name with a slash, a curve whose axes the plan's ``dims`` does not name, and a curve or a list of another
+    shape in another cell, or of another length than another curve along the same axis.
     """
     curves = _names(cells, "curves")
     values = _names(cells, "values")
     names = [*_names(cells, "cell"), *(_beside(name, curves) for name in values), *curves]
+    for name in names:
+        if "/" in name:
+            raise StudyError(
+                f"the name {name!r} of a coordinate, a value or a curve of {study.key} has a slash, which would make a "
+                f"folder of the data set; give it another. {KEPT}"
+            )
     for name in (name for name, count in Counter(names).items() if count > 1):
         raise StudyError(
             f"{name!r} names two of the coordinates, values and curves of {study.key}, which are stored side by side; "
             f"give each a name of its own. {KEPT}"
         )
     for name in values:
-        _shape(study, f"value {name!r}", [cell.values.get(name) for cell in cells])
+        entries = [cell.values.get(name) for cell in cells]
+        _shape(study, f"value {name!r}", entries, "None, and name it in the plan's absent")
     known: dict[str, tuple[int, str]] = {}
     for name in curves:
-        shape = _shape(study, f"curve {name!r}", [cell.curves.get(name) for cell in cells])
+        shape = _shape(study, f"curve {name!r}", [cell.curves.get(name) for cell in cells], "NaN")
         for axis, length in zip(_axes(study, name, shape), shape, strict=True):
             first, other = known.setdefault(axis, (length, name))
             if first != length:
@@ -300,20 +312,22 @@ def check_data(study: Study, cells: Sequence[Cell]) -> None:
                 )
 
 
-def _shape(study: Study, what: str, entries: list) -> tuple[int, ...]:
-    """The one shape of what all cells have of a name; that of a number, where all of it is missing."""
+def _shape(study: Study, what: str, entries: list, filled: str) -> tuple[int, ...]:
+    """The one shape of what all cells have of a name, to be ``filled`` up if need be; that of a number, where all of it
+    is missing.
+    """
     import numpy as np
 
     try:
         shapes = {np.shape(entry) for entry in entries if entry is not None} or {()}
     except ValueError:
         raise StudyError(
-            f"the {what} of {study.key} is a list of lists of different lengths; fill them up with None. {KEPT}"
+            f"the {what} of {study.key} is a list of lists of different lengths; fill them up with {filled}. {KEPT}"
         ) from None
     if len(shapes) > 1:
         raise StudyError(
             f"the {what} of {study.key} has the shapes {sorted(shapes)} in different cells; give it one in all, filled "
-            f"up with NaN. {KEPT}"
+            f"up with {filled}. {KEPT}"
         )
     return shapes.pop()
 

@@ -14,6 +14,7 @@ from numerics.claims import (
     Measurement,
     Measurements,
     at_most,
+    between,
     differences,
     mean_and_stderr,
     mean_at_least,
@@ -79,6 +80,12 @@ def test_a_claim_without_a_number_never_holds_below_and_is_stored_without_one(es
     claim = at_most("small", "at most three", estimate, 3)
     assert not claim.holds
     assert json.loads(json.dumps(claim.as_dict(), allow_nan=False))["estimate"] is None
+
+
+def test_bounds_and_errors_that_are_not_finite_are_stored_as_none():
+    claim = between("b", "one draw", 1.0, -math.inf, 2.0, stderr=math.inf)
+    fields = json.loads(json.dumps(claim.as_dict(), allow_nan=False))
+    assert (fields["threshold"], fields["stderr"]) == ([None, 2.0], None)
 
 
 def test_ranks_with_ties_are_refused():

@@ -107,6 +107,17 @@ def test_code_that_loses_cells_repeats_nothing(toy, change):
     assert load_evidence("toy.squares") == before
 
 
+def test_arrays_and_what_is_not_finite_are_compared_as_they_are_stored(toy, tmp_path):
+    values = '{"square": np.float32(cell["place"]), "pair": np.array([0.1, np.inf]), "gone": np.nan}'
+    toy(
+        TOY.replace('{"square": cell["place"] ** 2 / 3}', values).replace(
+            "places", 'places"""\nimport numpy as np\n"""'
+        )
+    )
+    run_study(load_study("toy.squares"), "paper", out=tmp_path / "arrays", evidence=True, progress=False)
+    assert reproduce("toy.squares", 4).repeated == 4
+
+
 def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
     monkeypatch.setattr("numerics.reproduction.versions", lambda *_: {"numpy": "0"})
     with pytest.raises(StudyError, match="digits cannot be compared"):

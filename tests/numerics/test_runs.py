@@ -476,6 +476,28 @@ def test_a_curve_of_different_lengths_is_named_and_the_cells_are_kept(tmp_path):
     assert len(read_cells(tmp_path / "cells.jsonl")) == 3
 
 
+@pytest.mark.parametrize("values, curves", [({"a/b": 1}, {}), ({}, {"a/b": np.zeros(2)})])
+def test_a_name_with_a_slash_is_refused_once_the_first_batch_is_kept(tmp_path, values, curves):
+    with pytest.raises(
+        StudyError, match=r"the name 'a/b' of a coordinate, a value or a curve of toy\.squares has a slash"
+    ):
+        quiet(holding(lambda cell: values, lambda cell: curves), "smoke", out=tmp_path)
+    assert len(read_cells(tmp_path / "cells.jsonl")) == 1
+
+
+def test_a_list_that_is_filled_up_as_it_is_told_counts(tmp_path):
+    lists = [[1.0, None], [2.0, 3.0], [None, None]]
+    study = holding(lambda cell: {"list": lists[cell["place"]]})
+    claimed = replace(study.plan, claims=lambda rows: [at_most("one", "one", 1, 2)])
+    found = [
+        quiet(
+            replace(study, plan=replace(claimed, absent=absent)), "smoke", out=tmp_path / str(len(absent))
+        ).claims
+        for absent in ((), ("list",))
+    ]
+    assert [[claim.name for claim in claims] for claims in found] == [["all-measured"], ["one"]]
+
+
 def test_a_curve_that_the_first_cell_does_not_have_is_checked_at_the_end(tmp_path):
     lines = [{}, {"line": np.zeros(2)}, {"line": np.zeros(3)}]
     with pytest.raises(StudyError, match=r"'line' of toy\.squares has the shapes"):
@@ -494,7 +516,10 @@ def test_two_curves_of_different_lengths_along_one_axis_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (lambda cell: {"list": [0.0] * (1 + cell["place"])}, r"has the shapes \[\(1,\), \(2,\)\]"),
+        (
+            lambda cell: {"list": [0.0] * (1 + cell["place"])},
+            r"has the shapes \[\(1,\), \(2,\)\].*up with None, and name it in the plan's absent",
+        ),
         (lambda cell: {"list": [0.0, [1.0]]}, "is a list of lists of different lengths"),
     ],
 )
@@ -566,7 +591,8 @@ def test_a_claim_about_no_number_is_null_in_json(tmp_path):
 
 def test_a_figure_that_is_not_returned_is_told_and_costs_no_data(tmp_path):
     with pytest.raises(
-        StudyError, match=r"`figure` returned None; let it end with `return drawn`.*cells\.jsonl"
+        StudyError,
+        match=r"`figure` returned None; let it end with `return drawn`.*cells\.jsonl, but a study that was corrected",
     ):
         quiet(changed(figure=lambda results: None), "smoke", out=tmp_path)
     assert len(read_cells(tmp_path / "cells.jsonl")) == 6
