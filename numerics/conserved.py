@@ -215,11 +215,11 @@ class DriftRecorder:
 
 
 def _array(value) -> np.ndarray:
-    """A copy as an array, in float64 unless the numbers are float32."""
+    """A copy as an array of real or complex numbers, of the digits of float32 or more."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        value = (value if str(value.dtype) == "torch.float32" else value.double()).numpy()
-    return np.array(value)
+        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+    return np.array(value, np.result_type(np.asarray(value).dtype, np.float32))
 
 
 class _Attached:

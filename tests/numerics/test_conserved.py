@@ -339,6 +339,8 @@ def test_a_recorder_that_is_attached_again_goes_on_counting():
         (lambda network: 2.5, [2.5]),
         (lambda network: np.array([1.0, 2.0]), [[1.0, 2.0]]),
         (lambda network: {"norm": torch.ones(2, dtype=torch.bfloat16)}, {"norm": [[1.0, 1.0]]}),
+        (lambda network: torch.tensor([1 + 2j]), [[1 + 2j]]),
+        (lambda network: np.array([True]), [[1.0]]),
     ],
 )
 def test_numbers_arrays_and_tensors_of_any_kind_are_recorded(quantity, recorded):
@@ -347,6 +349,7 @@ def test_numbers_arrays_and_tensors_of_any_kind_are_recorded(quantity, recorded)
         _ = recorder.values
     recorder.observe(0)
     found = recorder.values
+    recorder.drift()
     assert (
         {k: v.tolist() for k, v in found.items()} if isinstance(found, dict) else found.tolist()
     ) == recorded
