@@ -79,11 +79,12 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
 def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
     """Whether the products of one datum may be written into an array like their kernel ``first``.
 
-    They may not where torch differentiates, backwards or forwards, maps over a batch or compiles, nor between
+    They may not where torch differentiates, backwards or forwards, maps over a batch, compiles or traces, nor between
     libraries or dtypes.
     """
     xp = _namespace(X)
-    if first.shape != (1, 1) or _namespace(first) is not xp or (xp is not np and xp.compiler.is_compiling()):
+    recorded = xp is not np and (xp.compiler.is_compiling() or xp.jit.is_tracing())
+    if first.shape != (1, 1) or _namespace(first) is not xp or recorded:
         return False
     one = _empty(first, 1).reshape(1, 1)
     try:
@@ -174,7 +175,7 @@ def _unit(kernel, name: str) -> np.ndarray:
     if np.iscomplexobj(kernel):
         raise ValueError(f"{name} must be real, not complex")
     kernel = np.asarray(kernel, float)
-    if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2] or kernel.size == 0:
+    if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2] or kernel.shape[-1] == 0:
         raise ValueError(f"{name} must be (..., n, n), of at least one datum: it is {kernel.shape}")
     if not np.isfinite(kernel).all():
         raise ValueError(f"{name} must be finite")

@@ -322,3 +322,14 @@ def test_what_is_no_kernel_has_no_distance(first, second, message):
 def test_kernels_of_few_digits_have_a_distance():
     kernel = torch.tensor([[2.0, 0.0], [0.0, 1.0]], dtype=torch.bfloat16)
     assert kernel_distance(kernel, torch.eye(2)) == pytest.approx(1 - 3 / np.sqrt(10), rel=1e-12)
+
+
+def test_an_empty_batch_of_kernels_has_no_distances():
+    assert kernel_distance(np.zeros((0, 3, 3)), np.eye(3)).shape == (0,)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_a_large_kernel_can_be_traced(generator):
+    a, W, X = (torch.as_tensor(generator.standard_normal(shape)) for shape in ((4,), (4, 3), (1100, 3)))
+    traced = torch.jit.trace(two_layer_ntk, (a, W, X), check_trace=False)
+    torch.testing.assert_close(traced(2 * a, W, X), two_layer_ntk(2 * a, W, X))
