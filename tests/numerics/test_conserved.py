@@ -331,6 +331,11 @@ def test_a_recorder_that_is_attached_again_goes_on_counting():
             for _ in range(25):
                 optimizer.step()
     assert recorder.steps == [0, 10, 20, 30, 40, 50]
+    recorder.observe(107)
+    with recorder.attach(optimizer, every=10):
+        for _ in range(5):
+            optimizer.step()
+    assert recorder.steps[-2:] == [107, 110]
 
 
 @pytest.mark.parametrize(

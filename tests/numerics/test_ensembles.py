@@ -12,7 +12,13 @@ from numerics import steppers
 from numerics.ensembles import log_checkpoints, networks, train
 from numerics.flows import gradient_descent
 from numerics.networks.two_layer import TwoLayer
-from numerics.observers import delta_drift, mean_square, parameter_distance, standard_observers
+from numerics.observers import (
+    delta_drift,
+    hamming_distance,
+    mean_square,
+    parameter_distance,
+    standard_observers,
+)
 from numerics.order import fit_order, has_order
 from numerics.steppers import UNROLLED, Graphed, Stepper
 from numerics.teacher_student import draw_task, held_out, outputs, students
@@ -238,14 +244,16 @@ def test_a_slope_above_one_is_refused(gamma):
         networks(torch.ones(2, 3), torch.ones(2, 3, 4), gamma=gamma)
 
 
-def test_lists_are_read_with_all_of_their_digits(task):
-    arrays, options = (
-        stack(task),
-        {"step": STEP, "checkpoints": [20], "observers": {"moved": parameter_distance}},
-    )
-    lists = networks(arrays.a.tolist(), arrays.W.tolist(), **RATES)
-    found = train(lists, task.X.tolist(), task.y.tolist(), **options).measured["moved"]
-    np.testing.assert_array_equal(found, train(arrays, task.X, task.y, **options).measured["moved"])
+def test_lists_are_read_with_all_of_their_digits():
+    generator = np.random.default_rng(4)
+    numbers = [generator.standard_normal(shape) for shape in ((2, 3), (2, 3, 4), (5, 4), 5)]
+    found = []
+    for a, W, X, y in (numbers, [value.tolist() for value in numbers]):
+        run = train(
+            networks(a, W), X, y, step=0.01, checkpoints=[20], observers={"moved": parameter_distance}
+        )
+        found.append(run.measured["moved"])
+    np.testing.assert_array_equal(*found)
 
 
 def test_every_measure_of_a_network_that_diverged_is_nan_and_of_no_other(task):
@@ -255,6 +263,14 @@ def test_every_measure_of_a_network_that_diverged_is_nan_and_of_no_other(task):
     for name, values in found.items():
         assert np.isfinite(values[:, 0]).all(), name
         assert np.isnan(values[:, -1]).tolist() == [False, True, False, False, False], name
+
+
+def test_signs_that_are_not_known_of_one_neuron_are_not_counted():
+    start = networks(np.ones((2, 3)), np.ones((2, 3, 2)))
+    now = networks(np.ones((2, 3)), np.where(np.arange(12).reshape(2, 3, 2) == 4, np.nan, -1.0))
+    assert np.array_equal(
+        hamming_distance(torch.ones(5, 2).double())(start, now), [np.nan, 3.0], equal_nan=True
+    )
 
 
 def test_checkpoints_are_logarithmic_and_end_with_the_last_step():

@@ -521,6 +521,20 @@ def test_where_a_value_is_missing_nothing_is_claimed(key):
         assert f"{name!r} of the cell {rows[place]['cell']}" in claim.statement
 
 
+@pytest.mark.parametrize("lost", [math.nan, [1.0, None], [[1.0], [math.nan]]])
+def test_a_value_that_is_no_number_is_missing(lost):
+    study = load_study(KEYS[0])
+    (claim,) = recomputed_claims(study, [{"cell": {"place": 3}, "values": {"of no study": lost}}])
+    assert (claim.name, claim.holds) == ("all-measured", False)
+
+
+def test_an_init_that_finds_its_names_when_they_are_asked_for_is_left_out(toy):
+    toy.with_name("__init__.py").write_text("def __getattr__(name):\n    return 3\n")
+    toy.with_name("helper.py").write_text("")
+    toy.write_text(f"from toystudies import SIZE\n{TOY}")
+    assert set(source_hashes("toystudies.numbers")) == {"toystudies.numbers", "toystudies.helper"}
+
+
 def test_claims_are_recomputed_where_torch_scipy_and_matplotlib_are_absent():
     code = (
         "import sys\n"
