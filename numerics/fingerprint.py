@@ -61,10 +61,10 @@ def source_hashes(module: str) -> dict[str, str]:
         if name in found or name in BOOKKEEPING or path is None or _says_nothing(path):
             continue
         within = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        found[name], imports = _read(within, path.read_text(encoding="utf-8"), packages)
+        found[name], statements = _read(path.read_text(encoding="utf-8"))
         if (native := path.with_suffix(".c")).is_file():
             found[f"{name}.c"] = hashlib.sha256(native.read_bytes()).hexdigest()[:16]
-        waiting.extend([*imports, *_above(name)])
+        waiting.extend([*_imports(statements, within, packages), *_above(name)])
     return dict(sorted(found.items()))
 
 
@@ -96,6 +96,7 @@ def _says_nothing(path: Path) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=1024)
 def _is_lazy(source: str) -> bool:
     return any(
         isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in ast.parse(source).body
@@ -103,11 +104,12 @@ def _is_lazy(source: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _read(within: str, source: str, packages: frozenset[str]) -> tuple[str, tuple[str, ...]]:
-    """The hash of a module in a package and what it imports; many studies stand on the same modules."""
-    return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], tuple(
-        _imports(source, within, packages)
+def _read(source: str) -> tuple[str, tuple[ast.Import | ast.ImportFrom, ...]]:
+    """The hash of a source and its import statements; many studies stand on the same modules."""
+    statements = tuple(
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)
     )
+    return hashlib.sha256(bare_source(source).encode()).hexdigest()[:16], statements
 
 
 def combined(hashes: dict[str, str]) -> str:
@@ -149,12 +151,15 @@ def _blank(lines: list[str], docstring: ast.stmt) -> None:
     lines[first] = before + after if before.strip() or after else ""
 
 
-def _imports(source: str, within: str, packages: frozenset[str]) -> list[str]:
+def _imports(
+    statements: tuple[ast.Import | ast.ImportFrom, ...], within: str, packages: frozenset[str]
+) -> list[str]:
+    """The modules that statements in a package reach, by the files that are there now."""
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in statements:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), within)
             if base.split(".")[0] in packages:
                 inside = [f"{base}.{alias.name}" for alias in node.names]
