@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numerics.evidence import EvidenceError, evidence_folder, load_evidence, rewrite_evidence
-from numerics.fingerprint import combined, source_hashes
+from numerics.fingerprint import source_of
 from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import as_stored, label
 from numerics.study import Cell, StudyError, load_study
@@ -46,7 +46,7 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
     check_packages()
     check_device(device)
     study, stored = load_study(key), load_evidence(key, folder)
-    hashes, cfg = source_hashes(study.module), study.configuration(stored["scale"])
+    source, cfg = source_of(study.module, study.attribute), study.configuration(stored["scale"])
     now = {
         "versions": versions(study, cfg, device),
         "device": device_name(device),
@@ -70,7 +70,7 @@ def reproduce(key: str, count: int = 2, device: str = "cpu", folder: Path | None
             for cell in measure(study, cells, cfg, device, Path(aside)):
                 _compare(as_stored(cell), known)
                 repeated += 1
-    note = {"hash": combined(hashes), "modules": hashes, "cells": repeated}
+    note = {**source.as_dict(), "cells": repeated}
     path = rewrite_evidence(stored | {"reproduced": note}, folder or evidence_folder(study.module))
     return Reproduction(repeated, len(stored["cells"]), path)
 

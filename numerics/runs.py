@@ -14,7 +14,7 @@ from pathlib import Path
 
 from numerics.claims import Claim
 from numerics.evidence import EvidenceError, evidence_folder, load_evidence, made, write_evidence
-from numerics.fingerprint import combined, source_hashes
+from numerics.fingerprint import source_of
 from numerics.provenance import check_device, check_packages, device_name, versions
 from numerics.store import check_writable, claim_folder, save_results, sole_user
 from numerics.study import DECISIVE, Cell, Study, StudyError, load_study, recomputed_claims
@@ -61,11 +61,11 @@ def run_study(
     check_packages()
     check_device(device)
     folder = Path(out) if out is not None else Path("studies") / study.key / scale
-    hashes = source_hashes(study.module)
+    source = source_of(study.module, study.attribute)
     identity = {
         "configuration": configuration,
         "device": device_name(device),
-        "source": combined(hashes),
+        "source": source.hash,
         "versions": versions(study, configuration, device),
     }
     check_writable(folder)
@@ -96,7 +96,7 @@ def run_study(
                 device=identity["device"],
                 versions=identity["versions"],
                 folder=store,
-                hashes=hashes,
+                source=source,
             )
     return Run(folder=folder, cells=cells, claims=claims, evidence=path)
 

@@ -33,7 +33,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from numerics.checkpoint import fraction_done, heed
-from numerics.fingerprint import combined, source_hashes
+from numerics.fingerprint import source_of
 from numerics.provenance import versions
 from numerics.store import (
     CELLS,
@@ -141,7 +141,7 @@ def _measure_as_recorded(
     if recorded is not None and run not in _TAKING_PART:
         here = {
             "versions": versions(study, configuration, device),
-            "source": combined(source_hashes(study.module)),
+            "source": source_of(study.module, study.attribute).hash,
         }
         there = {name: recorded[name] for name in here}
         if here != there:

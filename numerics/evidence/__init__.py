@@ -1,10 +1,10 @@
 """Evidence: the measurements of a study at a stated setting, stored in a small file that is committed.
 
 A file holds the measurements, the configuration with its seeds, the versions, the device and a hash of the
-code that ran. ``symdyn study run KEY --evidence`` writes it; nobody else does, and a digest makes an edit by
-hand evident. After a change of code that leaves the numbers alone, ``numerics.reproduction`` repeats a part of them
-and notes it in the file. The claims are recomputed from the measurements whenever they are asked for, which needs
-neither torch nor scipy.
+definitions that made them (``numerics.fingerprint``). ``symdyn study run KEY --evidence`` writes it; nobody else
+does, and a digest makes an edit by hand evident. After a change of code that leaves the numbers alone,
+``numerics.reproduction`` repeats a part of them and notes it in the file. The claims are
+recomputed from the measurements whenever they are asked for, which needs neither torch nor scipy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import groupby
 from pathlib import Path
 
 from numerics.claims import Claim
-from numerics.fingerprint import combined, source_hashes
+from numerics.fingerprint import Source, source_of
 from numerics.study import (
     DECISIVE,
     OWN_STUDIES,
@@ -32,7 +32,7 @@ from numerics.study import (
 )
 
 FOLDER = Path(__file__).parent
-SCHEMA = 2
+SCHEMA = 3
 FIELDS = (
     "schema",
     "study",
@@ -93,15 +93,15 @@ def write_evidence(
     device: str,
     versions: Mapping[str, str],
     folder: Path | None = None,
-    hashes: Mapping[str, str] | None = None,
+    source: Source | None = None,
 ) -> Path:
     """Store the numbers of a finished run, where ``evidence_folder`` says unless told otherwise. Returns the path of
     the file. Raises EvidenceError if it cannot be written.
 
-    ``hashes`` are those of the code that ran, as it was when the run began (default: as it is now).
+    ``source`` is the code that ran, as it was when the run began (default: as it is now).
     """
     rows = [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
-    hashes = dict(hashes or source_hashes(study.module))
+    source = source or source_of(study.module, study.attribute)
     content = {
         "schema": SCHEMA,
         "study": study.key,
@@ -109,7 +109,7 @@ def write_evidence(
         "configuration": dict(configuration),
         "versions": dict(versions),
         "device": device,
-        "source": {"hash": combined(hashes), "modules": hashes},
+        "source": source.as_dict(),
         "cells": rows,
         "claims": [claim.as_dict() for claim in recomputed_claims(study, rows)],
     }
@@ -207,15 +207,25 @@ def load_evidence(key: str, folder: Path | None = None) -> dict:
 
 
 def stale(evidence: Mapping) -> bool:
-    """Whether the code that the evidence stands on has changed since it was written, or last repeated a part of it
-    (``numerics.reproduction``).
+    """Whether the evidence is of another configuration than its study has now at that scale, or the code that it stands
+    on has changed since it was written, or last repeated a part of it (``numerics.reproduction``).
     """
-    now = combined(source_hashes(index()[evidence["study"]].module))
+    study = load_study(evidence["study"])
+    if evidence["scale"] not in study.plan.scales:
+        return True
+    if evidence["configuration"] != as_json(study.configuration(evidence["scale"])):
+        return True
+    now = source_of(study.module, study.attribute).hash
     return now not in (evidence["source"]["hash"], evidence.get("reproduced", {}).get("hash"))
 
 
+def as_json(value: object) -> object:
+    """A value as it comes back from a file."""
+    return json.loads(_dump(value))
+
+
 def evidence_state(key: str, folder: Path | None = None) -> dict[str, str | None]:
-    """What is stored for a study, without importing it: "evidence" is none, current, stale or broken, and "scale"
+    """What is stored for a study: "evidence" is none, current, stale or broken, and "scale"
     that of the run.
     """
     folder = folder or _folder_of(key)

@@ -21,6 +21,7 @@ from PIL import Image
 
 from numerics import provenance, runs, sweep
 from numerics.claims import at_most
+from numerics.fingerprint import Source
 from numerics.plots import new_figure
 from numerics.runs import run_study
 from numerics.store import read_cells
@@ -194,7 +195,7 @@ def test_results_of_another_configuration_are_not_mixed(tmp_path):
 def test_results_of_other_code_or_other_versions_are_not_mixed(tmp_path, monkeypatch, name):
     quiet(toy([]), "smoke", out=tmp_path)
     if name == "source":
-        monkeypatch.setattr(runs, "source_hashes", lambda module: {"numerics.flows": "changed"})
+        monkeypatch.setattr(runs, "source_of", lambda *_: Source("changed", {}))
     else:
         monkeypatch.setattr(runs, "versions", lambda *_: {"numpy": "0.1"})
     with pytest.raises(StudyError, match=rf"holds results of another run: {name}"):
@@ -229,11 +230,11 @@ def test_a_worker_with_another_tool_takes_no_part(tmp_path):
 def test_a_worker_with_other_code_takes_no_part(tmp_path, monkeypatch):
     started = []
 
-    def hashes(module):
-        return {"toy": "a" if threading.current_thread() is threading.main_thread() else "b"}
+    def source(module, attribute):
+        return Source("a" if threading.current_thread() is threading.main_thread() else "b", {})
 
-    monkeypatch.setattr(runs, "source_hashes", hashes)
-    monkeypatch.setattr(sweep, "source_hashes", hashes)
+    monkeypatch.setattr(runs, "source_of", source)
+    monkeypatch.setattr(sweep, "source_of", source)
     with (
         ThreadPoolExecutor(1) as executor,
         pytest.raises(StudyError, match="give all workers the same code"),
@@ -246,11 +247,11 @@ def test_a_worker_with_other_code_takes_no_part(tmp_path, monkeypatch):
 def test_code_that_is_edited_during_a_run_stops_no_process_that_has_begun(tmp_path, monkeypatch, threads):
     started = []
 
-    def hashes(module):
-        return {"toy": "edited" if started else "as it was"}
+    def source(module, attribute):
+        return Source("edited" if started else "as it was", {})
 
-    monkeypatch.setattr(runs, "source_hashes", hashes)
-    monkeypatch.setattr(sweep, "source_hashes", hashes)
+    monkeypatch.setattr(runs, "source_of", source)
+    monkeypatch.setattr(sweep, "source_of", source)
     with ThreadPoolExecutor(threads) if threads else nullcontext() as executor:
         assert len(quiet(toy(started), "smoke", out=tmp_path, executor=executor).cells) == 6
     with pytest.raises(StudyError, match="source was"):

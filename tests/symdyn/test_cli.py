@@ -413,14 +413,14 @@ def test_the_list_of_studies_says_what_evidence_is_stored(symdyn, monkeypatch, s
 
 def test_evidence_is_none_current_stale_or_broken(tmp_path: Path) -> None:
     from numerics import evidence
-    from numerics.fingerprint import combined, source_hashes
+    from numerics.fingerprint import source_of
 
     key = "kunin2024.fig-basins"
     file = tmp_path / f"{key}.json"
     assert evidence.evidence_state(key, tmp_path) == {"evidence": "none", "scale": None}
     stored = json.loads((evidence.FOLDER / file.name).read_text("utf-8"))
-    module = evidence.index()[key].module
-    for source, state in ((combined(source_hashes(module)), "current"), ("another", "stale")):
+    entry = evidence.index()[key]
+    for source, state in ((source_of(entry.module, entry.attribute).hash, "current"), ("another", "stale")):
         stored["source"]["hash"] = source
         stored["digest"] = evidence._digest({**stored, "cells": evidence._unpacked(stored["cells"])})
         file.write_text(json.dumps(stored), "utf-8")
