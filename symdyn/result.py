@@ -217,7 +217,7 @@ class Result:
     def mpmath(self) -> Any:
         return self.compiled.mpmath
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.compiled(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from symdyn.compile.signs import known_signs
 
 __all__ = ["Argument", "Compiled", "Condition", "build"]
 
-_RESERVED = ("check", "digits")
+_OPTIONS = ("check", "digits")
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,14 @@ def build(
     check: whether values are checked unless a call says otherwise.
 
     Raises UnsupportedHead (naming result and head) if something in the value cannot be computed on the
-    backend, on any of the three for "auto"; ValueError for symbols that are not arguments, duplicate or
-    reserved names.
+    backend, on any of the three for "auto"; ValueError for symbols that are not arguments, two arguments of one
+    name or for one symbol, and names that are no ASCII identifier or an option of every call (check, digits).
+    Any other name will do, words of Python and names within the generated code among them.
     """
     if backend not in ("auto", *BACKENDS):
         raise ValueError(f"{name}: no backend {backend!r}; choose from auto, {', '.join(BACKENDS)}")
     arguments = tuple(arguments)
-    _check_names(name, [argument.name for argument in arguments])
+    check_names(name, arguments)
     conditions = tuple(c if isinstance(c, Condition) else Condition(*c) for c in domain)
     signs = known_signs(c.condition for c in conditions)
     lowering = Lowering(name, {argument.symbol: argument.name for argument in arguments}, signs)
@@ -121,12 +123,24 @@ def build(
     return Compiled(program, backend, check, summary)
 
 
-def _check_names(name: str, names: Sequence[str]) -> None:
-    for argument in names:
-        if not argument.isidentifier() or not argument.isascii() or argument in _RESERVED:
-            raise ValueError(f"{name}: {argument!r} cannot name an argument")
+def check_names(name: str, arguments: Sequence[Any]) -> None:
+    """Raise ValueError unless every argument of the function `name` has a name and a symbol of its own."""
+    names, symbols = [a.name for a in arguments], [a.symbol for a in arguments]
+    for argument, symbol in zip(names, symbols, strict=True):
+        if argument in _OPTIONS:
+            raise ValueError(
+                f"{name}: {argument!r} cannot name an argument: it is an option of every call; choose another name"
+            )
+        if not argument.isidentifier() or not argument.isascii():
+            raise ValueError(
+                f"{name}: {argument!r} cannot name an argument: use ASCII letters, digits and underscores, "
+                "no digit first"
+            )
         if names.count(argument) > 1:
             raise ValueError(f"{name}: the argument {argument} is listed twice")
+        if symbols.count(symbol) > 1:
+            same = ", ".join(n for n, s in zip(names, symbols, strict=True) if s == symbol)
+            raise ValueError(f"{name}: the arguments {same} stand for one symbol, {symbol}")
 
 
 class Compiled:
@@ -177,7 +191,7 @@ class Compiled:
         """The generated Python source for a backend."""
         return self._program.source(backend)
 
-    def __call__(self, *args: Any, check: bool | None = None, digits: int = 50, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, check: bool | None = None, digits: int = 50, **kwargs: Any) -> Any:
         values = _bind(self._program, args, kwargs)
         check = self._check if check is None else check
         if self._backend == "mpmath":
@@ -339,15 +353,20 @@ def _docstring(program: _Program, backend: str, summary: str) -> str:
 
 
 def _signature(program: _Program, backend: str) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    options: dict[str, Any] = {"check": None, "digits": 50} if backend == "mpmath" else {"check": None}
+    last = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+        for name, value in options.items()
+    ]
+    if any(keyword.iskeyword(name) for name in program.names):  # no signature may have a word of Python
+        rest = inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL)
+        named = inspect.Parameter("named", inspect.Parameter.VAR_KEYWORD)
+        return inspect.Signature([rest, *last, named])
     parameters: list[inspect.Parameter] = []
-    keyword: Any = kind
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for argument in program.arguments:
         default = inspect.Parameter.empty if argument.default is None else argument.default
         if argument.default is None and any(p.default is not inspect.Parameter.empty for p in parameters):
-            keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(argument.name, keyword, default=default))
-    last = {"check": None, "digits": 50} if backend == "mpmath" else {"check": None}
-    for name, value in last.items():
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value))
-    return inspect.Signature(parameters)
+            kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(argument.name, kind, default=default))
+    return inspect.Signature([*parameters, *last])

@@ -16,13 +16,18 @@ from symdyn.compile.heads import OPERATIONS, UnsupportedHead, head_of
 from symdyn.compile.lower import Graph
 
 _DIGITS_OF_A_LITERAL = 30
+_GIVEN = "given_"
+"""What the names of arguments begin with in generated code, and no other name there does.
+
+An argument may then be called as a temporary or a module is, or as a word of Python.
+"""
 
 
 def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend: str, name: str) -> str:
     """The text of `def kernel(xp, like, inputs…)` that returns the tuple of outputs.
 
-    Every node is computed once, in a variable of its own. `xp` is numpy or torch (mpmath's kernel is given its
-    context instead), `like` an array that tells dtype and device.
+    Every node is computed once, in a variable of its own; inputs are called `given_` and their name. `xp` is numpy
+    or torch (mpmath's kernel is given its context instead), `like` an array that tells dtype and device.
     Raises UnsupportedHead if the backend lacks an operation.
     """
     writer = _Writer(graph, backend, name)
@@ -33,7 +38,8 @@ def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend:
         lines = writer.released(results, needed, lines)
     returned = "".join(f"{writer.operand(position)}, " for position in results)
     body = [*(line for line in lines if line), f"return ({returned})"]
-    return f"def kernel({', '.join(['xp', 'like', *inputs])}):\n" + "".join(f"    {line}\n" for line in body)
+    given = [_GIVEN + name for name in inputs]
+    return f"def kernel({', '.join(['xp', 'like', *given])}):\n" + "".join(f"    {line}\n" for line in body)
 
 
 class _Writer:
@@ -68,6 +74,8 @@ class _Writer:
         node = self.graph.nodes[position]
         if node[0] == "constant":
             return f"constants[{position}]" if self.backend == "mpmath" else literal(node[1])
+        if node[0] == "input":
+            return f"{_GIVEN}{node[1]}"
         return str(node[1]) if self.is_leaf(position) else f"t{position}"
 
     def line(self, position: int) -> str:

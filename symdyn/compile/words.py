@@ -11,6 +11,7 @@ import sympy as sp
 
 from symdyn.calculus.matrix import Expression, Letter, evaluate, evaluate_arrays, letters_of, symbols_of
 from symdyn.compile import arrays
+from symdyn.compile.function import check_names
 
 
 def ingredients(value: Any) -> set[Any] | None:
@@ -40,6 +41,9 @@ class CompiledWords:
     backend: str = "auto"
     domain: tuple[tuple[str, Any, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        check_names(self.name, self.arguments)
+
     @property
     def numpy(self) -> CompiledWords:
         """The same function for NumPy only: tensors are refused."""
@@ -55,7 +59,7 @@ class CompiledWords:
         """The same function on exact numbers, to any number of digits."""
         return replace(self, backend="mpmath")
 
-    def __call__(self, *args: Any, check: bool = True, digits: int = 50, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, check: bool = True, digits: int = 50, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
         if self.backend == "mpmath":
             if check:
@@ -65,15 +69,16 @@ class CompiledWords:
         tensors = any(arrays.is_tensor(value) for value in values.values())
         if self.backend == "numpy" and tensors:
             raise TypeError(f"{self.name} was built for NumPy; convert the tensor with .numpy(force=True)")
-        named = {argument.symbol: values[argument.symbol] for argument in self.arguments}
+        names = {argument.symbol: argument.name for argument in self.arguments}
+        given = {name: values[symbol] for symbol, name in names.items()}
         if self.backend == "torch" and not tensors:
-            named = _as_tensors(named)
-        read = arrays.collect(**{_name(key): value for key, value in named.items()})
+            given = _as_tensors(given)
+        read = arrays.collect(**given)
         if check and not read.traced:
             _check_finite(read)
-            plain = {key: arrays.detach(read[_name(key)]) for key in named}
+            plain = {symbol: arrays.detach(read[name]) for symbol, name in names.items()}
             self._check_domain(lambda x: evaluate_arrays(x, _occurring(x, plain)))
-        named = {key: read[_name(key)] for key in named}
+        named = {symbol: read[name] for symbol, name in names.items()}
         return self._each(lambda part: evaluate_arrays(part, _needed(part, named)))
 
     def _each(self, function: Any) -> Any:
@@ -120,10 +125,6 @@ class CompiledWords:
         return "\n".join(lines)
 
 
-def _name(key: Any) -> str:
-    return str(getattr(key, "name", key))
-
-
 def _shape(letter: Letter) -> str:
     sizes = [str(size) for size in (letter.rows, letter.cols) if size != 1]
     return f"({', '.join(['...', *sizes])})"
@@ -140,11 +141,11 @@ def _occurring(scalar: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: value for key, value in values.items() if key in present}
 
 
-def _as_tensors(values: Mapping[Any, Any]) -> dict[Any, Any]:
+def _as_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
     import torch
 
-    read = arrays.collect(**{_name(key): value for key, value in values.items()})
-    return {key: torch.as_tensor(read[_name(key)]) for key in values}
+    read = arrays.collect(**values)
+    return {name: torch.as_tensor(read[name]) for name in values}
 
 
 def _check_finite(read: arrays.Collected) -> None:

@@ -8,7 +8,7 @@ Summed indices become array axes of their own, just before the matrix axes, so t
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,9 +98,9 @@ def evaluate_arrays(
     """
     from symdyn.compile.arrays import collect  # the array layer loads on first use
 
-    keys = list(values)
-    collected = collect(**{_key_name(key): values[key] for key in keys})
-    arrays = {key: collected[_key_name(key)] for key in keys}
+    names = _names(values)
+    collected = collect(**{name: values[key] for key, name in names.items()})
+    arrays = {key: collected[name] for key, name in names.items()}
     frame = _frame(x, arrays, sizes, indices, collected)
     if not isinstance(x, Expression):
         return _scalar(sympy.sympify(x), frame)
@@ -112,9 +112,16 @@ def evaluate_arrays(
     return result
 
 
-def _key_name(key: Any) -> str:
-    letter = as_letter(key)
-    return str(key) if letter is None else letter.name
+def _names(keys: Iterable[Any]) -> dict[Any, str]:
+    """A name of its own for each letter and symbol: its name, with a prime where another has the same."""
+    names: dict[Any, str] = {}
+    for key in keys:
+        letter = as_letter(key)
+        name = str(key) if letter is None else letter.name
+        while name in names.values():
+            name += "′"
+        names[key] = name
+    return names
 
 
 def _exact_array(value: Any) -> Array:
@@ -206,8 +213,17 @@ def _scalar(c: Scalar, frame: _Frame) -> Array:
 
 @functools.lru_cache(maxsize=1024)
 def _function(c: Scalar, symbols: tuple[Any, ...], module: str) -> Any:
-    """The scalar as a function of its symbols; written once, as that takes longer than many a call."""
-    return sympy.lambdify(symbols, c, modules=module)
+    """The scalar as a function of its symbols; written once, as that takes longer than many a call.
+
+    In the code, symbols have names that no function has, in the same order: a symbol may be called sqrt.
+    """
+    mangled = {
+        symbol: sympy.Symbol(f"given_{symbol.name}", **symbol.assumptions0)
+        for symbol in symbols
+        if type(symbol) is sympy.Symbol
+    }
+    given = [mangled.get(symbol, symbol) for symbol in symbols]
+    return sympy.lambdify(given, c.xreplace(mangled), modules=module)
 
 
 def _constant(c: Scalar, frame: _Frame) -> Array:
