@@ -11,7 +11,8 @@ conclusion, and the facts it follows from, each of them a statement with mutants
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -21,11 +22,14 @@ from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Linear
-from symdyn.domain import Domain
-from symdyn.proof.claim import LimitIs, Order, Sign, Zero
+from symdyn.domain import Cell, Domain
+from symdyn.proof.claim import Compiles, Finding, LimitIs, Order, Sign, Zero
 from symdyn.proof.mutants import mutations
+from symdyn.proof.tower import Undecided
 
 Mutant = tuple[str, "Statement"]
+FEW = 3
+"""Changes of a value that are tried to see whether facts are made from it."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,17 @@ class Statement:
         """What the statement compiles to, or None."""
         return None
 
+    def gives(self) -> tuple[Any, ...]:
+        """The values that are known if the statement holds: a chain of facts compiles to one of them."""
+        return () if self.value is None else (self.value,)
+
+    def same(self, form: Any, value: Any) -> Any:
+        """The claim that a form which compiles equals a value, under what the statement supposes.
+
+        Raises TypeError for a form of another kind than the value: a number for a vector, a pair for a triple.
+        """
+        return Compiles(difference_in_kind(form, value))
+
     @property
     def domain(self) -> Domain | None:
         return getattr(self, "on", None)
@@ -74,11 +89,24 @@ def difference(lhs: Any, rhs: Any) -> Any:
     return lhs - rhs
 
 
+def difference_in_kind(form: Any, value: Any) -> Any:
+    try:
+        return difference(form, value)
+    except (TypeError, ValueError, AttributeError) as obstacle:
+        raise TypeError(f"the form that compiles, {form}, is of another kind than {value}") from obstacle
+
+
 def typeset(x: Any) -> str:
     """LaTeX of anything the calculi know."""
     if isinstance(x, (tuple, list)):
         return r"\left(" + r",\; ".join(typeset(y) for y in x) + r"\right)"
     return x.latex() if hasattr(x, "latex") and not isinstance(x, sp.Basic) else latex(x)
+
+
+def other_forms(statement: Any) -> Iterator[Mutant]:
+    """The statement with a change in the form that compiles."""
+    for label, changed in () if statement.compiles is None else mutations(statement.compiles):
+        yield f"{label} in the form that compiles", replace(statement, compiles=changed)
 
 
 @dataclass(frozen=True)
@@ -106,7 +134,7 @@ class Definition(Statement):
 class Identity(Statement):
     """lhs = rhs identically. `name` is the LaTeX of what is defined or derived, if it has a symbol of its own.
 
-    It compiles to the right-hand side, or to `compiles` where that is the same thing in other variables.
+    It compiles to the right-hand side, or to `compiles`, which is proved to be the same, where that has more digits.
     """
 
     lhs: Any
@@ -116,11 +144,18 @@ class Identity(Statement):
     compiles: Any = None
 
     def claims(self) -> list[Any]:
-        return [Zero(difference(self.lhs, self.rhs), "difference of the two sides")]
+        sides = Zero(difference(self.lhs, self.rhs), "difference of the two sides")
+        return [sides] if self.compiles is None else [sides, self.same(self.compiles, self.rhs)]
 
     def mutants(self) -> Iterator[Mutant]:
         for label, changed in mutations(self.rhs):
-            yield label, replace(self, rhs=changed)
+            yield label, replace(self, rhs=changed, compiles=None)
+        yield from other_forms(self)
+
+    def gives(self) -> tuple[Any, ...]:
+        """Nothing, if its sides are one and the same number: that says nothing of it."""
+        trivial = isinstance(self.lhs, sp.Basic) and self.lhs == self.rhs
+        return () if trivial else (self.lhs, self.rhs, self.value)
 
     @property
     def value(self) -> Any:
@@ -228,7 +263,7 @@ class Solution(Statement):
                 out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
             out.append(Zero(closed.subs(self.time, 0) - self.initial[unknown], f"initial value of {unknown}"))
         if self.compiles is not None:
-            out.append(Zero(difference(self.compiles, self._closed), "form that compiles minus closed form"))
+            out.append(self.same(self.compiles, self._closed))
         return out
 
     def mutants(self) -> Iterator[Mutant]:
@@ -240,9 +275,7 @@ class Solution(Statement):
             if unknown in self.velocity:
                 faster = {**self.velocity, unknown: 2 * self.velocity[unknown]}
                 yield f"{unknown}: twice the velocity", replace(alone, velocity=faster)
-        if self.compiles is not None:
-            for label, changed in mutations(self.compiles):
-                yield f"{label} in the form that compiles", replace(self, compiles=changed)
+        yield from other_forms(self)
 
     @property
     def _closed(self) -> Any:
@@ -327,6 +360,9 @@ class Asymptotic(Statement):
     def value(self) -> Any:
         return self.leading
 
+    def gives(self) -> tuple[Any, ...]:
+        return ()  # what is close to a value is not the value
+
     @property
     def expressions(self) -> tuple[Any, ...]:
         return (self.expression, self.leading, self.remainder)
@@ -368,8 +404,65 @@ class Inequality(Statement):
 
 
 @dataclass(frozen=True)
+class Follows:
+    """The value that a chain compiles to is what its facts are about.
+
+    Either the facts are made from it, and another value makes other facts; or a fact gives it, on the whole domain of
+    the chain: as a side of an identity, a definition, a conserved quantity, a velocity, a limit; or it is proved to be
+    equal to one of these.
+    """
+
+    chain: Chain
+    x: Any = ()
+
+    def prove(self, domain: Domain, cell: Cell) -> Finding:
+        chain, value = self.chain, self.chain.compiles
+        if chain.characterised is not None:
+            if chain.characterised(value) != chain.because:
+                raise Undecided("the facts are not those of the value that is compiled")
+            changed = [other for _, other in mutations(value)][:FEW]
+            if changed and all(chain.characterised(other) != chain.because for other in changed):
+                return Finding("PROVED", "definition", "the facts are made from the value")
+        given = list(self._given(domain))
+        if any(type(side) is type(value) and side == value for _, side in given):
+            return Finding("PROVED", "definition", "a fact gives the value")
+        obstacles = []
+        for claim in self._equalities(given):
+            try:
+                return claim.prove(domain, cell)  # type: ignore[no-any-return]
+            except Undecided as obstacle:
+                obstacles.append(str(obstacle))
+        raise Undecided("; ".join(obstacles) or "no fact gives the value that is compiled")
+
+    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
+        """The value differs from everything that the facts give, by points."""
+        found: Finding | None = None
+        for claim in self._equalities(self._given(domain)):
+            found = claim.refute(domain, cell)
+            if found is None:
+                return None
+        return found
+
+    def test(self, domain: Domain, cell: Cell) -> Finding:
+        raise Undecided(f"{self.chain.compiles} is not proved to be what the facts are about")
+
+    def _given(self, domain: Domain) -> Iterator[tuple[Statement, Any]]:
+        for fact in self.chain.facts():
+            if getattr(fact, "on", None) in (None, domain):
+                yield from ((fact, side) for side in fact.gives())
+
+    def _equalities(self, given: Iterable[tuple[Statement, Any]]) -> Iterator[Any]:
+        for fact, side in given:
+            with suppress(TypeError):
+                yield fact.same(self.chain.compiles, side)
+
+
+@dataclass(frozen=True)
 class Chain(Statement):
-    """A conclusion in words and the facts it follows from, in the order of the argument."""
+    """A conclusion in words and the facts it follows from, in the order of the argument.
+
+    What it compiles to is given by one of the facts, or the facts are made from it: see `Follows`.
+    """
 
     conclusion: str
     because: tuple[Statement, ...]
@@ -387,6 +480,9 @@ class Chain(Statement):
         """The chain that says of a value what characterises it: a changed value must violate a fact."""
         return cls(conclusion, facts(value), compiles=value, characterised=facts, **options)
 
+    def claims(self) -> list[Any]:
+        return [] if self.compiles is None else [Follows(self)]
+
     def facts(self) -> tuple[Statement, ...]:
         return self.because
 
@@ -394,6 +490,8 @@ class Chain(Statement):
         if self.characterised is not None:
             for label, changed in mutations(self.compiles):
                 yield f"value: {label}", replace(self, compiles=changed, because=self.characterised(changed))
+        else:
+            yield from other_forms(self)
         for i, fact in enumerate(self.because):
             for label, changed in fact.mutants():
                 yield f"fact {i + 1}: {label}", changed

@@ -132,6 +132,9 @@ def _weights(rates):
 
 
 ANY_RATES, UNIT_RATES = _weights({}), _weights(UNIT)
+VARIABLES = Rules(
+    Declaration("positive rates", (), (), lambda *_: {eta_a: 2, eta_w: 3, s: 5}, {eta_a: 1, eta_w: 1})
+)
 
 
 def at_unit_rates(x):
@@ -157,24 +160,43 @@ def neuron_variables():
     )
 
 
+def _closed(velocity, dynamics, conclusion):
+    """The chain of a velocity that compiles as a function of μ, φ, Δ and s.
+
+    Other variables than those of the dynamics: Q of the weights is the function of μ and Δ that is put in its place.
+    """
+    Q = overlaps(mu, Delta)
+
+    def facts(found):
+        return (
+            dynamics,
+            MatrixIdentity(of_weights[2], in_weights(Q), WIDTHS, ANY_RATES, name="Q"),
+            MatrixIdentity(
+                velocity(mu, phi, Q, Delta, s), found, WIDTHS, VARIABLES, name=rf"\dot{dynamics.name}"
+            ),
+        )
+
+    return Existence.of(velocity(mu, phi, Q, Delta, s), facts, conclusion)
+
+
 @result(ledger=("kunin2024.c1-mu-ode",))
 def signed_norm_dynamics():
     """The signed norms of the neurons move like that of a single one, with the part of the others in Qμ."""
-    return Existence(
+    return _closed(
+        mu_velocity,
+        MatrixDynamics(of_weights[0], mu_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\mu"),
         r"$\dot\mu=\mathrm{Diag}(\kappa)(s\phi-Q\mu)$, with $s=\|\beta_*\|$",
-        (MatrixDynamics(of_weights[0], mu_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\mu"),),
-        compiles=mu_velocity(mu, phi, overlaps(mu, Delta), Delta, s),
     )
 
 
 @result(ledger=("kunin2024.c1-phi-ode",))
 def cosine_dynamics():
     """The cosines of the neurons; a bracket is a vector, with the vector of ones where the paper has the identity."""
-    return Existence(
+    return _closed(
+        phi_velocity,
+        MatrixDynamics(of_weights[1], phi_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\phi"),
         r"$\dot\phi=\eta_wM\,\mathrm{Diag}(\mu)\left((s-\phi^\top\mu)1_h+\mathrm{Diag}(\phi)Q\mu-s\phi^2\right)$, "
         r"with $s=\|\beta_*\|$ and $M=2\eta_a(\kappa-\mathrm{Diag}(\Delta))^{-1}$",
-        (MatrixDynamics(of_weights[1], phi_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\phi"),),
-        compiles=phi_velocity(mu, phi, overlaps(mu, Delta), Delta, s),
     )
 
 

@@ -156,6 +156,22 @@ class Zero:
         return Finding("UNKNOWN", "tested", f"{self.label}: {sp.N(worst, 3)} at {count} points")
 
 
+@dataclass(frozen=True)
+class Compiles(Zero):
+    """The form that compiles, minus the value that is proved, vanishes: by proof, as agreeing points prove nothing."""
+
+    label: str = "form that compiles minus the value"
+
+    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
+        try:
+            return super().refute(domain, cell)
+        except ValueError as foreign:  # a symbol of which the domain knows nothing
+            raise Undecided(f"the {self.label}: {foreign}") from foreign
+
+    def test(self, domain: Domain, cell: Cell) -> Finding:
+        raise Undecided(f"the {self.label} is not proved to vanish")
+
+
 RELATIONS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False), "!=": (0, True)}
 
 
