@@ -8,31 +8,57 @@ import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+
+from numerics.study import StudyError
 
 STATE, FRACTION = "state.npz", "fraction"
 _THREAD = threading.local()
 
 
+class CheckpointError(StudyError, ValueError):
+    """A checkpoint cannot be written or read, or is that of another run."""
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} cannot be written ({error.strerror or error}); free some space, or move away what is in its "
+            "place, and run again: it goes on from its last checkpoint"
+        ) from None
+
+
 def save_state(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write the arrays to the folder's state file; a kill at any moment leaves the old file or the new one."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the arrays to the folder's state file; a kill at any moment leaves the old file or the new one.
+
+    Raises CheckpointError, and leaves the old file, where the new one cannot be written, on a full disk say.
+    """
     draft = folder / f".{STATE}.{os.getpid()}"
-    with open(draft, "wb") as file:
-        np.savez(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, folder / STATE)
+    with _written(folder / STATE):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(draft, "wb") as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, folder / STATE)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
 
 
 def load_state(folder: Path, identity: str) -> dict[str, np.ndarray] | None:
     """The arrays of the folder's state file, None if there is none yet.
 
-    Raises ValueError if their entry ``identity`` is not the one asked for, since that state belongs to another run,
-    and for a file that cannot be read.
+    Raises CheckpointError, a ValueError, if their entry ``identity`` is not the one asked for, since that state belongs
+    to another run, and for a file that cannot be read.
     """
     path = folder / STATE
     if not path.exists():
@@ -40,10 +66,10 @@ def load_state(folder: Path, identity: str) -> dict[str, np.ndarray] | None:
     try:
         with np.load(path) as stored:
             state = dict(stored)
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is broken ({error}); remove it to begin anew") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise CheckpointError(f"{path} is broken ({error}); remove it to begin anew") from None
     if str(state.get("identity")) != identity:
-        raise ValueError(
+        raise CheckpointError(
             f"{path} is the state of another run (other networks, data, rates, steps, dtype or "
             "observers, or another device or way to compile); results are not mixed: choose another folder, or "
             "remove this one"
@@ -85,13 +111,14 @@ class Progress:
         if self.folder is None or now - self.last < 1.0:
             return
         self.last = now
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / FRACTION).write_text(f"{fraction:.6f}")
+        with _written(self.folder / FRACTION):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / FRACTION).write_text(f"{fraction:.6f}")
 
 
 def fraction_done(folder: Path) -> float:
     """What the run that uses the folder last reported, 0 before its first report."""
     try:
         return float((folder / FRACTION).read_text())
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return 0.0

@@ -1,27 +1,34 @@
 """The folder of a run: what ran, the finished cells, the results.
 
 ``run.json`` says what ran: configuration with seeds and dtypes, code, versions, device. ``cells.jsonl`` holds
-the finished cells, one line each. A batch that finishes is first written whole to a journal, so that a kill
-between two of its lines loses none of its cells; the journal is carried over when the run is resumed.
+the finished cells, one line each, with a checksum of the line at its end. A batch that finishes is first written whole
+to a journal, so that a kill between two of its lines loses none of its cells; the journal is carried over when the run
+is resumed. What cannot be read, or says two things of one cell, is refused with its file and line.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from numerics.claims import Claim
-from numerics.evidence import write_text
+from numerics.evidence import write_bytes, write_text
 from numerics.study import Cell, Study, StudyError
 
 CELLS, JOURNAL, CHECKPOINTS = "cells.jsonl", "finished.jsonl", "checkpoints"
+SUM = re.compile(r', "sum": "([0-9a-f]{16})"\}')
+PARTS = ("cell", "values", "curves")
 KEPT = "The finished cells stay in cells.jsonl, but a study that was corrected begins anew, in another --out."
 
 
@@ -66,9 +73,12 @@ def sole_user(folder: Path) -> Iterator[None]:
     """Hold the folder while a run writes into it; the lock dies with its process."""
     import fcntl
 
-    with open(folder / ".lock", "w") as lock:
+    with _told(f"the output folder {folder} cannot be locked", "choose another with --out"):
+        lock = open(folder / ".lock", "w")  # noqa: SIM115 closed below: an error of the run is none of the lock
+    with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _told(f"the output folder {folder} cannot be locked", "choose another with --out"):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StudyError(
                 f"another run is writing into {folder}; wait for it or choose another --out"
@@ -76,21 +86,43 @@ def sole_user(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _told(what: str, remedy: str) -> Iterator[None]:
+    """Raises StudyError, which says ``what`` and why, for an OSError, of a full disk or a folder in a file's place say;
+    BlockingIOError, which says that a lock is held, passes.
+    """
+    try:
+        yield
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise StudyError(f"{what} ({error.strerror or error}); {remedy}") from None
+
+
+def _written(path: Path):
+    """Raises StudyError for a file or folder of a run that cannot be written."""
+    return _told(
+        f"{path} cannot be written",
+        "free some space, or move away what is in its place, and run again: what is finished is kept",
+    )
+
+
 def claim_folder(folder: Path, identity: Mapping) -> None:
     """Write down what runs here. Raises StudyError if the folder holds cells or checkpoints of something else."""
     path = folder / "run.json"
-    started = any((folder / name).exists() for name in (CELLS, CHECKPOINTS))
+    started = [name for name in (CELLS, CHECKPOINTS) if (folder / name).exists()]
     if not path.exists() or not started:
-        if (folder / CELLS).exists():
+        if started:
+            what = "cells" if CELLS in started else "checkpoints"
             raise StudyError(
-                f"{folder} holds cells without run.json, so nobody can say what they are; choose another "
+                f"{folder} holds {what} without run.json, so nobody can say what they are; choose another "
                 "--out"
             )
         write_text(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
         return
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        held = json.loads(_content(path).decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # broken JSON, or what is not UTF-8
         raise StudyError(f"{path} is broken ({error}); choose another --out, or remove the folder") from None
     if not isinstance(held, dict):
         raise StudyError(f"{path} is broken (no record); choose another --out, or remove the folder")
@@ -119,10 +151,11 @@ def finish_batch(folder: Path, resume: Path, cells: Sequence[Cell]) -> list[Cell
     Raises StudyError, and keeps the checkpoints, for a coordinate, a value or a curve that cannot be stored.
     """
     lines = [_line(cell) for cell in cells]
-    resume.mkdir(parents=True, exist_ok=True)
+    with _written(resume):
+        resume.mkdir(parents=True, exist_ok=True)
     write_text(resume / JOURNAL, "".join(f"{line}\n" for line in lines))
     _append(folder / CELLS, lines)
-    shutil.rmtree(resume)
+    _drop(resume)
     return [_parsed(line) for line in lines]
 
 
@@ -132,20 +165,37 @@ def as_stored(cell: Cell) -> Cell:
 
 
 def recover(folder: Path) -> None:
-    """Carry over what journals hold and the list of cells does not, and drop those batches' checkpoints."""
+    """Carry over what journals hold and the list of cells does not, and drop those batches' checkpoints.
+
+    Raises StudyError, which names file and line, for a journal that ``read_cells`` would refuse, and for one that says
+    something else of a cell than the list.
+    """
     for journal in sorted((folder / CHECKPOINTS).glob(f"*/{JOURNAL}")):
-        held = {label(cell.cell) for cell in read_cells(folder / CELLS)}
-        lines = journal.read_text(encoding="utf-8").split("\n")[:-1]
-        _append(folder / CELLS, [line for line in lines if label(json.loads(line)["cell"]) not in held])
-        shutil.rmtree(journal.parent)
+        held = _entries(folder / CELLS)
+        found = _entries(journal, held)
+        _append(folder / CELLS, [entry.text for place, entry in found.items() if place not in held])
+        _drop(journal.parent)
 
 
 def _append(path: Path, lines: Sequence[str]) -> None:
-    """Add lines and wait until they are on the disk. Raises OSError, of a full disk say, before it is given up."""
-    with open(path, "ab") as file:
-        file.write("".join(f"{line}\n" for line in lines).encode())
-        file.flush()
-        os.fsync(file.fileno())
+    """Add lines, all or none, and wait until they are on the disk. Raises StudyError, for a full disk say."""
+    content = memoryview("".join(f"{line}\n" for line in lines).encode())
+    # Without a buffer, which would be written on closing: after the part that did not fit was taken back.
+    with _written(path), open(path, "ab", buffering=0) as file:
+        size = file.tell()
+        try:
+            while content:
+                content = content[file.write(content) :]
+            os.fsync(file.fileno())
+        except OSError:
+            os.truncate(path, size)
+            raise
+
+
+def _drop(batch: Path) -> None:
+    """Remove the checkpoints of a finished batch."""
+    with _told(f"{batch} cannot be removed", "remove it, since its cells are in the list, and run again"):
+        shutil.rmtree(batch)
 
 
 def _line(cell: Cell) -> str:
@@ -154,7 +204,18 @@ def _line(cell: Cell) -> str:
         "values": {name: _number(cell, name, value) for name, value in cell.values.items()},
         "curves": {name: _curve(cell, name, curve) for name, curve in cell.curves.items()},
     }
-    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    try:
+        body = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        return f'{body[:-1]}, "sum": "{_sum(body)}"}}'
+    except ValueError as error:  # half a character, or thousands of digits
+        raise StudyError(
+            f"a word or a number of the cell {label(cell.cell)} cannot be stored: {error}; let words be text of whole "
+            "characters and numbers fit into 64 bits"
+        ) from None
+
+
+def _sum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
 def _number(cell: Cell, name: str, value):
@@ -175,33 +236,125 @@ def _number(cell: Cell, name: str, value):
     )
 
 
-def _parsed(line: str | bytes) -> Cell:
-    record = json.loads(line)
+@dataclass(frozen=True)
+class _Entry:
+    """A line of a list of cells or of a journal: its place, its text, and the cell that it says."""
+
+    path: Path
+    number: int
+    text: str
+    cell: Cell
+
+    def says(self, other: _Entry) -> bool:
+        """Whether both say the same of their cell, with a checksum or without."""
+        return _body(self.text)[0] == _body(other.text)[0]
+
+
+def _parsed(line: str) -> Cell:
+    """The cell that a line says. Raises ValueError, which says why, for one that is not as it was written."""
+    body, checksum = _body(line)
+    if checksum is not None and checksum != _sum(body):
+        raise ValueError("it was changed after it was written: its checksum is not that of its numbers")
+    record = json.loads(body, object_pairs_hook=_once, parse_constant=_no_number)
+    if not isinstance(record, dict) or set(record) != set(PARTS):
+        raise ValueError(f"it is no record of {', '.join(PARTS)}")
+    for name in PARTS:
+        if not isinstance(record[name], dict):
+            raise ValueError(f"its {name} are no names with numbers")
+    if checksum is None:
+        _check_unsigned(record)
     return Cell(record["cell"], record["values"], _arrays(record["curves"]))
+
+
+def _body(line: str) -> tuple[str, str | None]:
+    """A line without its checksum, and the checksum, None where it has none: older runs wrote none."""
+    if not (found := SUM.fullmatch(line, max(0, len(line) - 28))):
+        return line, None
+    return line[: found.start()] + "}", found.group(1)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has one name twice")
+    return found
+
+
+def _no_number(word: str):
+    raise ValueError(f"{word} is no number")
+
+
+def _check_unsigned(record: Mapping[str, dict]) -> None:
+    """Raises ValueError for what could not have been written, where no checksum tells."""
+    cell = Cell(coordinates(record["cell"]), record["values"], record["curves"])
+    if any(_number(cell, name, value) != value for name, value in cell.values.items()):
+        raise ValueError("its values are not all finite")
+    if not all(map(_is_listed, cell.curves.values())):
+        raise ValueError("its curves are not all lists of finite numbers")
+
+
+def _is_listed(values) -> bool:
+    if isinstance(values, list):
+        return all(map(_is_listed, values))
+    return values is None or (isinstance(values, float) and math.isfinite(values))
 
 
 def read_cells(path: Path) -> list[Cell]:
     """The finished cells of a run. A last line that a kill cut short is removed from the file: that cell did
     not finish.
 
-    Raises StudyError for a broken line anywhere else.
+    Raises StudyError, which names the line and what to do, for a broken one anywhere else (its checksum is wrong, say,
+    or it has none although one above has), for two that say different things of one cell, and for a file that cannot
+    be read.
     """
-    if not path.exists():
+    return [entry.cell for entry in _entries(path).values()]
+
+
+def _entries(path: Path, known: Mapping[str, _Entry] | None = None) -> dict[str, _Entry]:
+    """The lines of a list of cells or of a journal, by their cells, none of which says something else than the
+    ``known`` ones. Raises StudyError as ``read_cells``.
+    """
+    found: dict[str, _Entry] = {}
+    signed = False
+    for number, line in enumerate(_whole_lines(path), start=1):
+        try:
+            entry = _Entry(path, number, line.decode("utf-8"), _parsed(line.decode("utf-8")))
+            place = label(entry.cell.cell)
+            if signed and _body(entry.text)[1] is None:
+                raise ValueError("it has no checksum, although a line above has one")
+        except (ValueError, TypeError, OverflowError, RecursionError, StudyError) as error:
+            raise StudyError(
+                f"line {number} of {path} is broken ({error}); remove that line and run again: its cell is then "
+                "measured anew"
+            ) from None
+        signed = _body(entry.text)[1] is not None
+        before = found.setdefault(place, (known or {}).get(place, entry))
+        if not before.says(entry):
+            raise StudyError(
+                f"line {before.number} of {before.path} and line {number} of {path} say different things of the cell "
+                f"{place}; remove both lines and run again: the cell is then measured anew"
+            )
+    return found
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """The lines of a file without the last, where a kill cut it short; that is removed from the file."""
+    if not os.path.lexists(path):
         return []
-    content = path.read_bytes()
+    content = _content(path)
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
-        with open(path, "r+b") as file:
-            file.truncate(len(whole))
-    cells = []
-    for number, line in enumerate(whole.splitlines(), start=1):
-        try:
-            cells.append(_parsed(line))
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-            raise StudyError(
-                f"line {number} of {path} is broken ({type(error).__name__}); remove that line and run again"
-            ) from None
-    return cells
+        with _written(path):
+            os.truncate(path, len(whole))
+    return whole.split(b"\n")[:-1]
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds. Raises StudyError for a folder in its place, a dangling link, or one that may not be read."""
+    with _told(f"{path} cannot be read", "move away what is in its place, or choose another --out"):
+        if not path.is_file() and path.exists():
+            raise IsADirectoryError(0, "it is no file")
+        return path.read_bytes()
 
 
 def _curve(cell: Cell, name: str, curve):
@@ -238,8 +391,9 @@ def _arrays(curves: Mapping) -> dict[str, object]:
 def save_results(
     study: Study, identity: Mapping, cells: list[Cell], claims: list[Claim], folder: Path
 ) -> None:
-    """Write claims.json, data.nc, figure.png and figure.pdf, each with what ran; the figure last, so that one that
-    cannot be drawn costs no data. Raises StudyError where the plan's ``figure`` returns none, and as ``check_data``.
+    """Write claims.json, data.nc, figure.png and figure.pdf, each whole or not at all and with what ran; the figure
+    last, so that one that cannot be drawn costs no data. Raises StudyError where the plan's ``figure`` returns none,
+    for a file that cannot be written, and as ``check_data``.
     """
     text = json.dumps(identity, ensure_ascii=False, sort_keys=True)
     report = {
@@ -250,7 +404,8 @@ def save_results(
     }
     body = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(folder / "claims.json", f"{body}\n")
-    dataset(study, cells, text).to_netcdf(folder / "data.nc", engine="h5netcdf")
+    # HDF5 ends the process where the disk is full, so it writes to memory.
+    write_bytes(folder / "data.nc", dataset(study, cells, text).to_netcdf(None, engine="h5netcdf"))
     figure = study.plan.figure(cells)
     if not hasattr(figure, "savefig"):
         raise StudyError(
@@ -258,7 +413,7 @@ def save_results(
             f"with `return drawn`, of the Figure that it drew. {KEPT}"
         )
     png = {"Title": study.title, "Software": "symdyn", "Description": text}
-    figure.savefig(folder / "figure.png", dpi=200, metadata=png)
+    _save_figure(figure, folder / "figure.png", dpi=200, metadata=png)
     pdf = {
         "Title": study.title,
         "Creator": "symdyn",
@@ -266,7 +421,13 @@ def save_results(
         "Keywords": text,
         "CreationDate": None,
     }
-    figure.savefig(folder / "figure.pdf", metadata=pdf)
+    _save_figure(figure, folder / "figure.pdf", metadata=pdf)
+
+
+def _save_figure(figure, path: Path, **options) -> None:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:], **options)
+    write_bytes(path, drawn.getbuffer())
 
 
 def _finite(value):

@@ -186,7 +186,9 @@ def load_evidence(key: str, folder: Path | None = None) -> dict:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise EvidenceError(f"there is no evidence for {key}; {again}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise EvidenceError(f"the evidence file {path} cannot be read ({error.strerror}); {again}") from None
+    except (ValueError, RecursionError) as error:  # broken JSON, or what is not UTF-8
         raise EvidenceError(f"the evidence file {path.name} is broken ({error}); {again}") from None
     missing = [name for name in FIELDS if not isinstance(content, dict) or name not in content]
     if missing:
@@ -197,11 +199,12 @@ def load_evidence(key: str, folder: Path | None = None) -> dict:
         )
     try:
         content["cells"] = _unpacked(content["cells"])
+        digest = _digest(content)
     except (TypeError, KeyError, ValueError) as error:
         raise EvidenceError(
             f"the cells of the evidence file {path.name} are broken ({error}); {again}"
         ) from None
-    if content["digest"] != _digest(content):
+    if content["digest"] != digest:
         raise EvidenceError(f"the evidence file {path.name} was changed after it was written; {again}")
     return content
 
@@ -309,13 +312,34 @@ def _findings(status: str, claims: Sequence[Claim]) -> dict[str, str]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises EvidenceError if the folder cannot be written."""
+    """Write a file whole or not at all. Raises EvidenceError if it cannot be written, or has half a character."""
     try:
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EvidenceError(f"cannot write {path}: {error}") from None
+    write_bytes(path, content)
+
+
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write a file whole or not at all, and wait until it is on the disk. Raises EvidenceError if it cannot be written,
+    on a full disk say.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with open(draft, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
     except OSError as error:
-        raise EvidenceError(f"cannot write {path}: {error.strerror}") from None
+        raise EvidenceError(
+            f"cannot write {path}: {error.strerror}; free some space, or move away what is in its place, and do it "
+            "again: what is finished is kept"
+        ) from None
 
 
 def _digest(content: Mapping) -> str:
