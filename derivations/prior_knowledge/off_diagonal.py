@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.prior_knowledge.quantities import excess as logarithm
+from derivations.prior_knowledge.quantities import moment, share
 from derivations.prior_knowledge.symbols import (
     a1,
     a2,
@@ -56,6 +58,8 @@ offset = determinant + s * (s - total)
 """Δ + s(s - a₁ - a₂) = (s - λ₁)(s - λ₂), by the eigenvalues of A(0)ᵀA(0)."""
 
 peak_time = tau / (4 * s) * sp.log(1 + s * (s - total) / determinant)
+apart = share(a1, a2, b)
+stable_peak_time = moment(tau, s, logarithm(a1, a2, s, s - total, apart))
 
 
 def alike(expression, x):
@@ -158,14 +162,14 @@ def peak_facts(time):
     requires=(
         ("positive", s > 0, "s"),
         ("positive", a1 > 0, "a1"),
-        ("below √(a1 a2) in absolute value", determinant > 0, "b"),
+        ("below √(a1 a2) in absolute value", apart > 0, "b"),
         ("above a1 + a2: there is no peak otherwise", s > total, "s"),
     ),
 )
 def time_of_peak():
     """The coupling is largest at t = τ/(4s) ln(1 + s(s - a₁ - a₂)/Δ) if a₁ + a₂ < s, and at the start otherwise."""
     return Existence.of(
-        peak_time,
+        stable_peak_time,
         peak_facts,
         r"for $s_1=s_2=s$ and $a_1+a_2<s$, $|b(t)|$ grows until $t_{\mathrm{peak}}$ and falls from then on; for"
         r" $a_1+a_2\ge s$ it falls all the time",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.prior_knowledge.quantities import connection, coupling, elapsed, held, over, share
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, g2, g12, s, s1, s2, t, tau, u, v, y, z
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
@@ -69,6 +70,16 @@ product = sp.exp(-(s1 + s2) * t / tau)
 closed = {g1: within_first(*decay), g2: within_second(*decay), g12: across(product, *decay)}
 """a₁(t), a₂(t) and b(t)."""
 
+T = over(t, tau)
+apart = share(a1, a2, b)
+first_left, second_left = held(s1, a2, s2, apart, T), held(s2, a1, s1, apart, T)
+stable = (
+    connection(a1, elapsed(s1, T), first_left),
+    connection(a2, elapsed(s2, T), second_left),
+    coupling(a1, a2, b, s1, s2, T, apart),
+)
+"""The same, without loss of digits."""
+
 velocity = {
     g1: 2 * (s1 * g1 - g1**2 - g12**2) / tau,
     g2: 2 * (s2 * g2 - g2**2 - g12**2) / tau,
@@ -105,13 +116,13 @@ LATER = ("not negative", t >= 0, "t")
 CONNECTIONS = (("not negative", a1 >= 0, "a1"), ("not negative", a2 >= 0, "a2"))
 
 
-def until(*denominators):
-    """The condition that no denominator has underflowed to 0: from a singular start they all decay."""
-    return (
-        "early enough that the decay of a singular start does not underflow",
-        sp.And(*(x > 0 for x in denominators)),
-        "t",
-    )
+first_fall, second_fall = (sp.exp(-2 * rate * T) for rate in (s1, s2))
+"""e₁² and e₂²."""
+
+
+def until(*conditions):
+    """The condition that a start which keeps nothing but its decay has not decayed below all numbers."""
+    return "early enough that the decay of a singular start does not underflow", sp.And(*conditions), "t"
 
 
 @result(
@@ -123,13 +134,14 @@ def until(*denominators):
         *POSITIVE_TASK,
         LATER,
         *CONNECTIONS,
-        ("at most √(a1 a2) in absolute value", determinant >= 0, "b"),
-        until(denominator(*decay)),
+        ("at most √(a1 a2) in absolute value", apart >= 0, "b"),
+        until(sp.Or(a1 > 0, first_fall > 0), sp.Or(a2 > 0, second_fall > 0)),
+        until(sp.Or(apart > 0, first_fall > 0, second_fall > 0)),
     ),
 )
 def explicit_solution():
     """The connections a₁(t), a₂(t) and the coupling b(t) of two modes, for every positive semidefinite start."""
-    return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t)
+    return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t, compiles=stable)
 
 
 def decays(k):
@@ -142,7 +154,12 @@ def decays(k):
     ledger=("braun2022.decoupled-limit",),
     domain=semidefinite,
     uses=("prior_knowledge.explicit_solution",),
-    requires=(*POSITIVE_TASK, LATER, *CONNECTIONS, until(decays(0), decays(1))),
+    requires=(
+        *POSITIVE_TASK,
+        LATER,
+        *CONNECTIONS,
+        until(sp.Or(a1 > 0, first_fall > 0), sp.Or(a2 > 0, second_fall > 0)),
+    ),
 )
 def decoupled_modes():
     """Without coupling each mode follows the logistic curve of its own."""
@@ -150,7 +167,14 @@ def decoupled_modes():
     other = s2 * a2 / decays(1)
     cell = Cell("b = 0", {**POSITIVE, t: 1}, {b: sp.S.Zero}, "no coupling")
     uncoupled = Domain((a1, a2, b, s1, s2, tau, t), cells=(cell,), words="b(0) = 0")
-    return Identity((closed[g1], closed[g2], closed[g12]), (alone, other, sp.S.Zero), on=uncoupled)
+    computed = (
+        connection(a1, elapsed(s1, T), sp.exp(-s1 * T)),
+        connection(a2, elapsed(s2, T), sp.exp(-s2 * T)),
+        sp.S.Zero,
+    )
+    return Identity(
+        (closed[g1], closed[g2], closed[g12]), (alone, other, sp.S.Zero), on=uncoupled, compiles=computed
+    )
 
 
 @result(
