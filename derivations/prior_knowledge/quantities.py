@@ -11,7 +11,7 @@ The one difference left is 1 - ρ, that of the start itself, and nothing leaves 
 
 from __future__ import annotations
 
-from sympy import And, Eq, Integer, Or, S, exp, log, sqrt, symbols, tanh
+from sympy import And, Integer, Or, S, exp, log, sqrt, symbols, tanh
 
 from symdyn.compile.named import NamedQuantity, expm1_ratio, root_sum
 
@@ -35,6 +35,9 @@ elapsed = NamedQuantity(
 )
 """d, by which the inverse of a connection of strength s grows in the time T."""
 
+fall = NamedQuantity("fall", "e^{-2 #1 #2}", (_s, _T), exp(-2 * _s * _T), module=__name__)
+"""h², of which SymPy does not know that it can underflow."""
+
 connection = NamedQuantity(
     "connection",
     r"\frac{#1}{#3^2 + #1 #2}",
@@ -49,26 +52,15 @@ connection = NamedQuantity(
 )
 """A connection a whose inverse has changed by the factor H², and then by d."""
 
-times = NamedQuantity("times", "#1 #2", (_x, _y), _x * _y, module=__name__)
-"""A product that is taken first."""
-
-_BITS = 2**60
-_product = times(_a1, _a2)
-
 share = NamedQuantity(
     "share",
     r"\left(1 - \frac{#3^2}{#1 #2}\right)",
     (_a1, _a2, _b),
     1 - _b**2 / (_a1 * _a2),
-    cells=(
-        (Eq(_b, 0), S.One),
-        (And(_product / _BITS > 0, 1 / _product > 0), (_product - _b**2) / _product),
-        (S.true, 1 - over(_b, _a1) * over(_b, _a2)),
-    ),
     module=__name__,
+    operation="share",
 )
-"""1 - ρ, what of two modes is not shared, exact to the rounding of a₁a₂ and b². (The second form is for products in the
-range of numbers, with all their bits.)"""
+"""1 - ρ, what two modes do not share, with all digits however alike they are."""
 
 _h1, _h2, _d2 = exp(-_s1 * _T), exp(-_s2 * _T), elapsed(_s2, _T)
 _p2 = over(_h2, sqrt(_a2))
@@ -81,7 +73,7 @@ held = NamedQuantity(
     _h1 * sqrt((_h2**2 + _a2 * _d2) / (_h2**2 + _share * _a2 * _d2)),
     cells=(
         (_a2 <= 0, _h1),
-        (Or(_share > 0, _h2**2 > 0), _h1 * _alone / _together),
+        (Or(_share > 0, fall(_s2, _T) > 0), _h1 * _alone / _together),
         (S.true, sqrt(_a2) * exp((_s2 - _s1) * _T) * _alone),
     ),
     module=__name__,
@@ -99,7 +91,7 @@ coupling = NamedQuantity(
     cells=(
         (Or(_a1 <= 0, _a2 <= 0), S.Zero),
         (
-            Or(_share > 0, _h2**2 > 0),
+            Or(_share > 0, fall(_s2, _T) > 0),
             _correlation / (_k1 + over(_d1, _k1)) * over(_p2, _together) / _alone,
         ),
         (S.true, _correlation / (_k1 + over(_d1, _k1)) / _alone),

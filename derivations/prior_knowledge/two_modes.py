@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.prior_knowledge.quantities import connection, coupling, elapsed, held, over, share
+from derivations.prior_knowledge.quantities import connection, coupling, elapsed, fall, held, over, share
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, g2, g12, s, s1, s2, t, tau, u, v, y, z
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
@@ -116,7 +116,7 @@ LATER = ("not negative", t >= 0, "t")
 CONNECTIONS = (("not negative", a1 >= 0, "a1"), ("not negative", a2 >= 0, "a2"))
 
 
-first_fall, second_fall = (sp.exp(-2 * rate * T) for rate in (s1, s2))
+first_fall, second_fall = fall(s1, T), fall(s2, T)
 """e₁² and e₂²."""
 
 

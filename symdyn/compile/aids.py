@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays
+from symdyn.compile import arrays, compensated
 
 Array = Any
 Number = Any
@@ -108,6 +108,20 @@ def log1p_ratio(xp: Any, x: Array) -> Array:
         series = series * near + coefficient
     far = arrays.where(xp, small, 1.0, x)
     return xp.where(small, series, xp.log1p(far) / far)
+
+
+def share(xp: Any, a: Array, c: Array, b: Array) -> Array:
+    """1 - b^2/(a c) for a, c >= 0, with all digits however near to 0 it is; 1 - b^2/0 is -inf, or 1 for b = 0."""
+    empty = (a == 0) | (c == 0)
+    a, c = arrays.where(xp, empty, 1.0, a), arrays.where(xp, empty, 1.0, c)
+    units = tuple(compensated.binade(xp, x) for x in (a, c, b))
+    ratio = (units[2] / units[0]) * (units[2] / units[1])
+    whole, square = (
+        compensated.two_product(x / u, y / v)
+        for (x, u), (y, v) in (((a, units[0]), (c, units[1])), ((b, units[2]), (b, units[2])))
+    )
+    rest = (whole.hi - square.hi * ratio) + (whole.lo - square.lo * ratio)
+    return xp.where(empty, arrays.where(xp, b == 0, 1.0, xp.full_like(rest, -np.inf)), rest / whole.hi)
 
 
 def unit(xp: Any, v: Array) -> Array:
@@ -209,6 +223,9 @@ class Exact:
 
     def log1p_ratio(self, x: Number) -> Number:
         return self.mp.mpf(1) if x == 0 else self.log1p(x) / x
+
+    def share(self, a: Number, c: Number, b: Number) -> Number:
+        return self.mp.mpf(1) if b == 0 else 1 - self.divide(b * b, a * c)
 
     def dot(self, u: Sequence[Number], v: Sequence[Number]) -> Number:
         return self.mp.fdot(u, v)

@@ -15,6 +15,17 @@ Array = arrays.Array
 Namespace = arrays.Namespace
 
 _SPLIT = {"float32": 4097.0, "float64": 134217729.0}
+_EXPONENT = {"float32": ("int32", 0x7F800000), "float64": ("int64", 0x7FF0000000000000)}
+
+
+def binade(xp: Namespace, x: Array) -> Array:
+    """The largest power of two up to |x|, and 1 where that is not a normal number; without gradient.
+
+    Dividing by it, and multiplying by it later, costs no digits.
+    """
+    integers, bits = _EXPONENT[str(x.dtype).rpartition(".")[2]]
+    found = (arrays.detach(x).view(getattr(xp, integers)) & bits).view(x.dtype)
+    return arrays.where(xp, (found > 0) & xp.isfinite(found), found, 1.0)
 
 
 class Double(NamedTuple):

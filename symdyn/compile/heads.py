@@ -90,6 +90,7 @@ OPERATIONS: dict[str, Operation] = {
     "dot_over": _both("aid.dot_over(xp, {0}, {1}, {2}, {3})", "aid.dot_over({0}, {1}, {2}, {3})"),
     "expm1_ratio": _both("arrays.phi1(xp, {0})", "aid.expm1_ratio({0})", 0.0),
     "log1p_ratio": _both("aid.log1p_ratio(xp, {0})", "aid.log1p_ratio({0})", 0.0),
+    "share": _both("aid.share(xp, {0}, {1}, {2})", "aid.share({0}, {1}, {2})"),
     "where": _both("xp.where({0}, {1}, {2})", "{1} if {0} else {2}"),
     "guard": Operation("{1}", "xp.where({0}, {1}, {2})", "{1} if {0} else {2}"),
     "less": _both("{0} < {1}", "{0} < {1}"),
