@@ -15,6 +15,7 @@ from derivations.prior_knowledge.quantities import (
     excess,
     held,
     moment,
+    tempered,
 )
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, s, s1, s2, t, tau, u, v
 from symdyn.compile.named import unfold
@@ -22,7 +23,7 @@ from symdyn.domain import Cell, Domain
 from symdyn.result import result
 from symdyn.statement import Existence, Identity
 
-QUANTITIES = (elapsed, connection, held, coupling, excess, moment)
+QUANTITIES = (elapsed, connection, held, tempered, coupling, excess, moment)
 POSITIVE = {a1: 1, a2: 1, c: 1, s: 1, s1: 1, s2: 1, t: 1, tau: 1, u: 1, v: 1}
 START, ALIKE, EMPTY, FREE = (
     Cell("a₁, a₂ > 0, ρ < 1", POSITIVE),
@@ -35,6 +36,7 @@ AT = {
     elapsed: (s, t),
     connection: (a1, u, v),
     held: (s1, a2, s2, c, t),
+    tempered: (u, v),
     coupling: (a1, a2, b, s1, s2, t, c),
     excess: (a1, a2, s, v, c),
     moment: (tau, s, g1),
@@ -45,6 +47,7 @@ WHERE = {
     elapsed: ((START,), (START,)),
     connection: ((START, FREE), (START,)),
     held: ((EMPTY,), (START, ALIKE), (ALIKE,)),
+    tempered: ((START,),),
     coupling: ((EMPTY, FREE), (START, ALIKE), (ALIKE,)),
     excess: ((START,), (START,)),
     moment: ((START,), (START,)),
@@ -53,7 +56,7 @@ WHERE = {
 
 
 RATIONAL = {held: lambda x: x**2, coupling: lambda x: x**2, excess: sp.exp}
-"""What makes of roots and logarithms rational functions, one to one: the roots are positive, and b(t) has the sign of b."""
+"""What makes of roots and logarithms rational functions, one to one: k₁ is positive, and b(t) has the sign of b."""
 
 
 def forms(function):
@@ -66,7 +69,9 @@ def forms(function):
             # A cell may fix symbols that the quantity does not have.
             present = {x: e for x, e in place.where.items() if x in at}
             signs = {x: sign for x, sign in place.signs.items() if x in at and x not in present}
-            yield Identity(rational(definition), rational(form), on=Domain(at, cells=(Cell(place.name, signs, present),)))
+            yield Identity(
+                rational(definition), rational(form), on=Domain(at, cells=(Cell(place.name, signs, present),))
+            )
 
 
 @result()

@@ -80,6 +80,16 @@ held = NamedQuantity(
 )
 """√a₁ k₁, what is left of the first mode where the second competes with it. (The last form is for h₂ = 0, ρ = 1.)"""
 
+tempered = NamedQuantity(
+    "tempered",
+    r"\frac{#1}{#1^2 + #2}",
+    (_x, _d),
+    _x / (_x**2 + _d),
+    cells=((S.true, 1 / (_x + over(_d, _x))),),
+    module=__name__,
+)
+"""x/(x² + d), also where x² is no number."""
+
 _d1, _left = elapsed(_s1, _T), held(_s1, _a2, _s2, _share, _T)
 _k1, _correlation = over(_left, sqrt(_a1)), over(over(_b, sqrt(_a1)), sqrt(_a2))
 
@@ -92,9 +102,9 @@ coupling = NamedQuantity(
         (Or(_a1 <= 0, _a2 <= 0), S.Zero),
         (
             Or(_share > 0, fall(_s2, _T) > 0),
-            _correlation / (_k1 + over(_d1, _k1)) * over(_p2, _together) / _alone,
+            _correlation * tempered(_k1, _d1) * over(_p2, _together) / _alone,
         ),
-        (S.true, _correlation / (_k1 + over(_d1, _k1)) / _alone),
+        (S.true, _correlation * tempered(_k1, _d1) / _alone),
     ),
     module=__name__,
 )
@@ -114,7 +124,10 @@ excess = NamedQuantity(
         ),
         (
             S.true,
-            log(_s) - log(_a1) + (log(_x) - log(_a2)) - log(_share) 
+            log(_s)
+            - log(_a1)
+            + (log(_x) - log(_a2))
+            - log(_share)
             + log(1 + over(_a1, _s) * over(_a2, _x) * _share),
         ),
     ),
