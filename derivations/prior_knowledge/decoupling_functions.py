@@ -21,9 +21,12 @@ import numpy as np
 
 from derivations.prior_knowledge.start_checks import read_times
 from derivations.wide_linear.linear_flow import isotropic_flow
-from symdyn.compile import arrays, linalg
+from symdyn.compile import aids, arrays, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
+
+_BINADES = {"float32": 25, "float64": 200}
+"""Sizes within two to this power, up and down, have products of four that are normal numbers."""
 
 
 def ata(t: object, gram0: object, s: object, tau: object = 1, *, check: bool = True) -> Array:
@@ -168,8 +171,80 @@ def ata_2x2(
             good = (read[name] >= 0) & read.xp.isfinite(read[name])
             arrays.require(name, good, "finite and non-negative")
     with arrays.quiet(read.xp):
-        found = _two_modes(read.xp, times, *(read[name][..., None] for name in names))
+        found = _within_range(read, times, *(read[name][..., None] for name in names))
     return found if len(read["t"].shape) else tuple(x[..., 0] for x in found)
+
+
+def _extreme(*numbers: Array) -> Array:
+    """Where one of the numbers is too large or too small for plain products of a few of them."""
+    exponent = _BINADES[str(numbers[0].dtype).rpartition(".")[2]]
+    found: Any = False
+    for x in map(arrays.detach, numbers):
+        found = found | ((abs(x) > 2.0**exponent) | ((abs(x) < 2.0**-exponent) & (x != 0)))
+    return found
+
+
+def _within_range(read: Collected, times: Array, *start: Array) -> tuple[Array, Array, Array]:
+    """By the fractions of `ata_2x2` where all their products are normal numbers, by `_far` elsewhere."""
+    xp, (a1, a2, b, s1, s2) = read.xp, start
+    far = _extreme(times, *start)
+    fallen = abs(b) * xp.exp(-s1 * times) * xp.exp(-s2 * times)
+    # Of a coupling that has decayed, the first digits to go are those of what has decayed in it.
+    limits = xp.finfo(b.dtype)
+    faint = far | ((arrays.detach(fallen) < limits.tiny / limits.eps) & (b != 0) & (a1 * a2 > 0))
+    if not read.traced and not bool(faint.any()):
+        return _two_modes(xp, times, *start)
+    whole = xp.zeros_like(fallen)
+    plain = _two_modes(xp, *(arrays.where(xp, far, 0.25, x + whole) for x in (times, *start)))
+    rest = _far(xp, *(arrays.where(xp, faint, x + whole, 0.25) for x in (times, *start)))
+    masks = (far, far, faint)
+    return tuple(xp.where(m, y, x) for m, x, y in zip(masks, plain, rest, strict=True))  # type: ignore[return-value]
+
+
+def _far(
+    xp: Any, t: Array, a1: Array, a2: Array, b: Array, s1: Array, s2: Array
+) -> tuple[Array, Array, Array]:
+    """The forms of `quantities`: no product in them leaves the range before the values do."""
+    share = _share(xp, a1, a2, b)
+    alone = share <= 0
+    alive = [a > 0 for a in (a1, a2)]
+    roots = [xp.sqrt(arrays.where(xp, here, a, 1.0)) for here, a in zip(alive, (a1, a2), strict=True)]
+    elapsed = [_elapsed(xp, s, t) for s in (s1, s2)]
+    left = [xp.exp(-s * t) / root for s, root in zip((s1, s2), roots, strict=True)]
+    apart = [arrays.hypot(xp, p, arrays.sqrt(xp, d)) for p, d in zip(left, elapsed, strict=True)]
+    held = [
+        arrays.hypot(xp, p, arrays.sqrt(xp, arrays.where(xp, alone, 1.0, share) * d))
+        for p, d in zip(left, elapsed, strict=True)
+    ]
+    kept = []
+    for i, j, lead in ((0, 1, (s2 - s1) * t), (1, 0, (s1 - s2) * t)):
+        singular = xp.exp(arrays.where(xp, alone, lead, 0.0)) * apart[j] * (roots[j] / roots[i])
+        both = arrays.where(xp, alone, singular, left[i] * (apart[j] / held[j]))
+        kept.append(xp.where(alive[j], both, left[i]))
+    first, second = (
+        arrays.where(xp, here, 1 / (d + k * k), 0.0)
+        for here, d, k in zip(alive, elapsed, kept, strict=True)
+    )
+    fraction = arrays.where(xp, alone, 1.0, left[1] / held[1])
+    mixed = b / roots[0] / roots[1] / (kept[0] + elapsed[0] / kept[0]) * fraction / apart[1]
+    return first, second, arrays.where(xp, alive[0] & alive[1], mixed, 0.0)
+
+
+def _elapsed(xp: Any, s: Array, t: Array) -> Array:
+    """(1 - e^(-2 s t))/s."""
+    late = s * t > 1
+    early = arrays.where(xp, late, 0.0, s * t)
+    return xp.where(
+        late,
+        -xp.expm1(-2 * s * t) / arrays.where(xp, late, s + 0 * early, 1.0),
+        t * arrays.phi1(xp, -2 * early) * 2,
+    )
+
+
+def _share(xp: Any, a1: Array, a2: Array, b: Array) -> Array:
+    """1 - b^2/(a1 a2), zero where it is zero to rounding."""
+    share = aids.share(xp, a1, a2, b)
+    return arrays.where(xp, share > 4 * xp.finfo(share.dtype).eps, share, 0.0)
 
 
 def _two_modes(
@@ -235,8 +310,11 @@ def offdiagonal_peak(
         arrays.require_positive(read, "s", "tau")
     xp, s, b = read.xp, read["s"], read["b"]
     with arrays.quiet(xp):
-        determinant = _determinant(xp, read["a1"], read["a2"], b)
-        room = s - read["a1"] - read["a2"]
+        a1, a2, tau = read["a1"], read["a2"], read["tau"]
+        far = _extreme(a1, a2, b, s, tau)
+        share = _share(xp, a1, a2, b)
+        determinant = xp.where(far, share, _determinant(xp, a1, a2, b))
+        room = s - a1 - a2
         peaks = (room > 0) & (b != 0) & (determinant > 0)
         room, determinant = arrays.where(xp, peaks, room, 1.0), arrays.where(xp, peaks, determinant, 1.0)
         ratio = s * room / determinant
@@ -246,7 +324,20 @@ def offdiagonal_peak(
             xp.log(s) + xp.log(room) - xp.log(determinant),
             xp.log1p(arrays.where(xp, large, 0.0, ratio)),
         )
-        return arrays.where(xp, peaks, read["tau"] * logarithm / (4 * s), np.inf)
+        found = tau * logarithm / (4 * s)
+        if read.traced or bool(far.any()):
+            a1, a2, share = (arrays.where(xp, peaks & far, x, 1.0) for x in (a1, a2, share))
+            ratio = (s / a1) * (room / a2) / share
+            large = ratio > 1e10
+            logarithm = xp.where(
+                large,
+                xp.log(s) - xp.log(a1) + (xp.log(room) - xp.log(a2)) - xp.log(share),
+                xp.log1p(arrays.where(xp, large, 0.0, ratio)),
+            )
+            first = (tau < 1) | (logarithm >= 4)
+            quarter = logarithm / 4
+            found = xp.where(far, xp.where(first, (tau / s) * quarter, tau * quarter / s), found)
+        return arrays.where(xp, peaks, found, np.inf)
 
 
 def _require_strengths(read: Collected) -> None:
@@ -254,6 +345,10 @@ def _require_strengths(read: Collected) -> None:
     for name in ("a1", "a2"):
         arrays.require(name, (read[name] >= 0) & xp.isfinite(read[name]), "finite and non-negative")
     arrays.require("b", xp.isfinite(read["b"]), "finite")
-    product = read["a1"] * read["a2"]
-    good = read["b"] ** 2 <= product * (1 + 8 * xp.finfo(read.dtype).eps)
+    rounding = 8 * xp.finfo(read.dtype).eps
+    with arrays.quiet(xp):
+        product = read["a1"] * read["a2"]
+        good = read["b"] ** 2 <= product * (1 + rounding)
+        far = _extreme(read["a1"], read["a2"], read["b"])
+        good = xp.where(far, aids.share(xp, read["a1"], read["a2"], read["b"]) >= -rounding, good)
     arrays.require("b", good, "at most sqrt(a1 a2) in size, as in a positive semi-definite matrix")

@@ -6,7 +6,7 @@ what they have to learn from: with ρ = b²/(a₁a₂) and p_i = h_i/√a_i,
     1/a₁(t) = k₁² + d₁,    k₁ = p₁ √(p₂² + d₂)/√(p₂² + (1 - ρ)d₂),
     b(t) = b/√(a₁a₂) · 1/(k₁ + d₁/k₁) · p₂/(√(p₂² + (1 - ρ)d₂) √(p₂² + d₂)).
 
-The one difference left is 1 - ρ, that of the start itself, and nothing leaves the range of numbers before the values do.
+The one difference left is 1 - ρ, that of the start itself, and nothing leaves the range of numbers before values do.
 """
 
 from __future__ import annotations
