@@ -222,8 +222,7 @@ def _far(
         both = arrays.where(xp, alone, singular, left[i] * (apart[j] / held[j]))
         kept.append(xp.where(alive[j], both, left[i]))
     first, second = (
-        arrays.where(xp, here, 1 / (d + k * k), 0.0)
-        for here, d, k in zip(alive, elapsed, kept, strict=True)
+        arrays.where(xp, here, 1 / (d + k * k), 0.0) for here, d, k in zip(alive, elapsed, kept, strict=True)
     )
     fraction = arrays.where(xp, alone, 1.0, left[1] / held[1])
     mixed = b / roots[0] / roots[1] / (kept[0] + elapsed[0] / kept[0]) * fraction / apart[1]

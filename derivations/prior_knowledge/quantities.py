@@ -62,8 +62,13 @@ share = NamedQuantity(
 )
 """1 - ρ, what two modes do not share, with all digits however alike they are."""
 
+present = NamedQuantity(
+    "present", "#1", (_a,), _a, cells=((_a > 0, _a), (S.true, S.One)), module=__name__, domain=_a > 0
+)
+"""a > 0, and for gradients a harmless number at a = 0, where another form is taken."""
+
 _h1, _h2, _d2 = exp(-_s1 * _T), exp(-_s2 * _T), elapsed(_s2, _T)
-_p2 = over(_h2, sqrt(_a2))
+_p2 = over(_h2, sqrt(present(_a2)))
 _alone, _together = root_sum(_p2, _d2), root_sum(_p2, _share * _d2)
 
 held = NamedQuantity(
@@ -74,7 +79,7 @@ held = NamedQuantity(
     cells=(
         (_a2 <= 0, _h1),
         (Or(_share > 0, fall(_s2, _T) > 0), _h1 * _alone / _together),
-        (S.true, sqrt(_a2) * exp((_s2 - _s1) * _T) * _alone),
+        (S.true, sqrt(present(_a2)) * exp((_s2 - _s1) * _T) * _alone),
     ),
     module=__name__,
 )
@@ -91,7 +96,7 @@ tempered = NamedQuantity(
 """x/(x² + d), also where x² is no number."""
 
 _d1, _left = elapsed(_s1, _T), held(_s1, _a2, _s2, _share, _T)
-_k1, _correlation = over(_left, sqrt(_a1)), over(over(_b, sqrt(_a1)), sqrt(_a2))
+_k1, _correlation = over(_left, sqrt(present(_a1))), over(over(_b, sqrt(present(_a1))), sqrt(present(_a2)))
 
 coupling = NamedQuantity(
     "coupling",
