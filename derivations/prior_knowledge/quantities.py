@@ -63,7 +63,7 @@ share = NamedQuantity(
 """1 - ρ, what two modes do not share, with all digits however alike they are."""
 
 present = NamedQuantity(
-    "present", "#1", (_a,), _a, cells=((_a > 0, _a), (S.true, S.One)), module=__name__, domain=_a > 0
+    "present", "#1", (_a,), _a, cells=((_a > 0, _a), (S.true, 1 - _a)), module=__name__, domain=_a > 0
 )
 """a > 0, and for gradients a harmless number at a = 0, where another form is taken."""
 
