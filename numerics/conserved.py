@@ -112,11 +112,17 @@ def _rate(name: str, eta, batch: tuple[int, ...], axes: int):
     return eta[(..., *[None] * axes)]
 
 
-def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, object]:
+def balances(network, rates: Mapping[str, float] | None = None, inputs=None) -> dict[str, object]:
     """δ or Δ between every two neighbouring layers of a feed-forward torch network that have one.
 
-    ``network`` is an ``nn.Sequential``, nested or not, or a list (``nn.ModuleList``) of modules, which counts as in
-    the order of evaluation, of linear layers and convolutions with or without biases. Between two of them, ReLU,
+    ``network`` is an ``nn.Sequential``, nested or not, or a list of modules, which says that they are evaluated in this
+    order and nothing else happens; or any module at all, if ``inputs`` is a batch of its data. With inputs it is
+    evaluated on them, in several sizes, its layers count in the order in which it calls them, and only that is returned
+    which the gradients of a random loss conserve: what forward does beside its modules (an activation, a residual, a
+    scale, a hook) is found out. An ``nn.Sequential`` with forward hooks is checked in the same way. The layers of an
+    ``nn.ModuleList`` alone do not say what their network does between them.
+
+    It consists of linear layers and convolutions with or without biases. Between two of them, ReLU,
     leaky ReLU, PReLU, dropout and max-pooling keep δ per neuron or channel, a tensor (C,); nothing at all, average
     pooling and flattening keep Δ, (C, C), of which only the diagonal is returned for grouped convolutions. Linear
     layers act along the last axis, behind any others. Convolutions count as fed with a batch, unless Flatten(0)
@@ -124,16 +130,19 @@ def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, obj
 
     Left out are two layers that have no balance: anything else lies between them (tanh, normalisation, pools over the
     neurons of a linear layer); the upper one acts along another axis than that of the neurons (a linear layer on
-    the width of an image); one of their weights is frozen, or a bias of the lower one that is not zero.
-    ``rates`` gives the learning rate of each layer, by its name in the network; weights and bias share it.
+    the width of an image); one of their weights is frozen, or a bias of the lower one that is not zero; or hooks rewrite
+    their gradients. ``rates`` gives the learning rate of each layer, by its name in the network; weights and bias share
+    it.
 
-    Returns tensors by names like "0-2", lower layer first. Raises ValueError for a network that is not a plain
-    sequence, for layers that do not fit, that share parameters or compute them from others (weight norm), for
-    missing rates, and, with the reasons, if there is nothing to conserve; TypeError for complex weights.
+    Returns tensors by names like "0-2", lower layer first, in the dtype of the weights, also under autocast; of weights
+    of half precision in float32. Raises ValueError for a network that is not a plain
+    sequence and comes without inputs, for layers that do not fit, that share parameters or memory or compute them from
+    others (weight norm), for missing rates, and, with the reasons, if there is nothing to conserve; TypeError for complex weights.
     """
+    from numerics.measuring import full_precision
     from numerics.neighbours import POOLS, RESCALING, groups, neighbours
 
-    pairs, gaps = neighbours(network)
+    pairs, gaps = neighbours(network, inputs)
     if not pairs:
         raise ValueError(
             "no two neighbouring layers of this network conserve a balance: "
@@ -150,10 +159,11 @@ def balances(network, rates: Mapping[str, float] | None = None) -> dict[str, obj
             raise TypeError(
                 f"layers {pair.low} and {pair.high} have complex weights; balances are of real ones"
             )
-        if pair.mixing and groups(pair.below) == groups(pair.above) == 1:
-            value = layer_balance(pair.outgoing, pair.incoming, eta_above, eta_below)
-        else:
-            value = eta_below * (pair.outgoing**2).sum(-1) - eta_above * (pair.incoming**2).sum(-1)
+        with full_precision():
+            if pair.mixing and groups(pair.below) == groups(pair.above) == 1:
+                value = layer_balance(pair.outgoing, pair.incoming, eta_above, eta_below)
+            else:
+                value = eta_below * (pair.outgoing**2).sum(-1) - eta_above * (pair.incoming**2).sum(-1)
         found[f"{pair.low}-{pair.high}"] = value
     return found
 

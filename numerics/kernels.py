@@ -136,23 +136,28 @@ def _trail(rate):
 def ntk(network, X, rates: Mapping[str, float]):
     """The kernel of any torch network with one output per datum, by automatic differentiation.
 
-    ``network(X)`` has shape (n,) for X (n, ...); ``rates`` gives the learning rate of each named parameter (a
-    number, or a tensor that broadcasts against it). Returns (n, n). Raises ValueError if a rate is missing or
-    the outputs are not (n,).
-    """
-    import torch
+    ``network(X)`` has shape (n,) for X (n, ...); ``rates`` gives the learning rate of each trained parameter by its
+    name (a number, or a tensor that broadcasts against it), and may name those with requires_grad=False, which do not
+    count.
+    Parameters that lie in the same memory are one parameter, with one rate. Returns (n, n), exactly symmetric, in the
+    dtype of the parameters, also under autocast; it can be differentiated where X requires a gradient. The network is
+    evaluated as it is, in its mode, and left as it was, together with all random states; what its hooks write elsewhere
+    is theirs.
 
-    parameters = {name: value.detach() for name, value in network.named_parameters()}
-    if set(rates) != set(parameters):
+    Raises ValueError if a rate is missing or the outputs are not (n,), for a network that is random (dropout) or whose
+    data are coupled (batch statistics, attention between them), and as ``numerics.measuring.trained`` does.
+    """
+    from numerics.measuring import jacobian, merged, trained
+
+    parameters = trained(network)
+    names = {name for name, _ in network.named_parameters()}
+    if not set(parameters) <= set(rates) <= names:
         raise ValueError(f"rates must name the parameters {sorted(parameters)}, got {sorted(rates)}")
-    jacobian = torch.func.jacrev(lambda values: torch.func.functional_call(network, values, (X,)))(parameters)
     kernel = 0.0
-    for name, block in jacobian.items():
-        if block.shape != X.shape[:1] + parameters[name].shape:
-            raise ValueError(f"the network must return one output per datum, {len(X)} in all")
-        weighted = block * rates[name]
+    for block, rate in merged(jacobian(network, X, parameters), parameters, rates):
+        weighted = block * rate
         kernel = kernel + weighted.reshape(len(X), -1) @ block.reshape(len(X), -1).T
-    return kernel
+    return kernel.triu() + kernel.triu(1).T
 
 
 def kernel_distance(K1, K2) -> np.ndarray:

@@ -9,13 +9,15 @@ that the neuron is the slowest index of the axis, and "sc", after a linear layer
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
+
+from numerics.measuring import gradient_hooks, overlaps_itself, sharing_memory, unmoved
 
 # How many axes lie behind that of the neurons, and how many a pool acts on.
 LAYERS = {"Linear": 0, "Conv1d": 1, "Conv2d": 2, "Conv3d": 3}
@@ -23,6 +25,9 @@ POOLS = {f"{kind}Pool{k}d": k for kind in ("Avg", "Max", "AdaptiveAvg", "Adaptiv
 # Maps that commute with rescaling each neuron by a positive number.
 RESCALING = ("ReLU", "LeakyReLU", "PReLU", "RReLU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 UNKNOWN = "*"
+# Small and large data show what is homogeneous only near them (a clipped activation, a tanh).
+SCALES = (1.0, 1 / 64, 64.0, -1.0)
+PROBES = 16
 
 
 @dataclass(frozen=True)
@@ -43,17 +48,30 @@ class Pair:
     @property
     def incoming(self) -> torch.Tensor:
         """(C, ·): all that a neuron or channel adds up, its bias included."""
-        weight, bias = self.below.weight.flatten(1), self.below.bias
-        return weight if bias is None else torch.cat([weight, bias[:, None]], 1)
+        return self.entering(self.below.weight, self.below.bias)
 
     @property
     def outgoing(self) -> torch.Tensor:
         """(C, ·): all that a neuron or channel is multiplied with in the layer above."""
-        weight = self.above.weight.unflatten(0, (groups(self.above), -1)).transpose(1, 2).flatten(0, 1)
+        return self.leaving(self.above.weight)
+
+    def entering(self, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """``incoming`` of weights and biases like those of the layer below, their gradients for instance."""
+        weight = _wide(weight.flatten(1))
+        return weight if bias is None else torch.cat([weight, _wide(bias[:, None])], 1)
+
+    def leaving(self, weight: torch.Tensor) -> torch.Tensor:
+        """``outgoing`` of weights like those of the layer above."""
+        weight = _wide(weight).unflatten(0, (groups(self.above), -1)).transpose(1, 2).flatten(0, 1)
         channels = len(self.below.weight)
         if self.axis.startswith("c"):
             return weight.unflatten(0, (channels, -1)).flatten(1)
         return weight.unflatten(0, (-1, channels)).transpose(0, 1).flatten(1)
+
+
+def _wide(weight: torch.Tensor) -> torch.Tensor:
+    """Half-precision weights in float32, where their squares neither overflow nor lose digits."""
+    return weight.float() if weight.dtype in (torch.float16, torch.bfloat16) else weight
 
 
 def groups(layer: nn.Module) -> int:
@@ -61,12 +79,25 @@ def groups(layer: nn.Module) -> int:
     return getattr(layer, "groups", 1)
 
 
-def neighbours(network) -> tuple[list[Pair], list[str]]:
+def neighbours(network, inputs=None) -> tuple[list[Pair], list[str]]:
     """The neighbouring layers of a network that have a balance, and why the others have none.
 
-    ``network`` as in ``numerics.conserved.balances``, with the same errors.
+    ``network`` and ``inputs`` as in ``numerics.conserved.balances``, with the same errors.
     """
-    modules = list(_modules(network))
+    if isinstance(network, list | tuple):
+        network = nn.Sequential(*network)
+    if inputs is None:
+        modules = list(_modules(network))
+        altered = _altered(network)
+        if altered:
+            inputs = _example(modules, altered)
+    else:
+        modules = _evaluated(network, inputs)
+    pairs, gaps = _in_order(modules)
+    return _checked(network, inputs, pairs, gaps) if pairs and inputs is not None else (pairs, gaps)
+
+
+def _in_order(modules: list[tuple[str, nn.Module]]) -> tuple[list[Pair], list[str]]:
     _refuse_derived_and_shared(modules)
     pairs, gaps = [], []
     low, below, axes, mixing, gap = "", None, (), True, ""
@@ -95,19 +126,142 @@ def neighbours(network) -> tuple[list[Pair], list[str]]:
     return pairs, [*gaps, gap] if gap else gaps
 
 
-def _modules(network, prefix: str = "") -> Iterator[tuple[str, object]]:
-    plain = isinstance(network, nn.Sequential) and type(network).forward is nn.Sequential.forward
-    if not plain and not isinstance(network, nn.ModuleList | list | tuple):
+def _modules(network, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+    if not isinstance(network, nn.Sequential) or type(network).forward is not nn.Sequential.forward:
         raise ValueError(
-            f"the order of the layers of a {type(network).__name__} is not known: give an nn.Sequential, or its "
-            "layers and activations in a list, in the order of evaluation"
+            f"the order of the layers of a {type(network).__name__} is not known, nor what its network does between "
+            "them: give the network itself with inputs=X, of which one batch is evaluated; or an nn.Sequential or a "
+            "list of its layers and activations in the order of evaluation, if nothing else happens between them"
         )
     # Not named_children: it leaves out a module that occurs a second time.
-    for name, module in network._modules.items() if isinstance(network, nn.Module) else enumerate(network):
+    for name, module in network._modules.items():
         if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward:
             yield from _modules(module, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", module
+
+
+def _altered(network: nn.Module) -> list[str]:
+    """The modules whose hooks, or a forward of their own, may change what they return."""
+    return [
+        name or "itself"
+        for name, module in network.named_modules()
+        if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module)
+    ]
+
+
+def _example(modules: list[tuple[str, nn.Module]], altered: list[str]) -> torch.Tensor:
+    """Random vectors for a first layer that is linear."""
+    first = modules[0][1] if modules else None
+    if _kind(first) != "Linear" or is_lazy(first.weight):
+        raise ValueError(
+            f"hooks, or a forward of its own, may change what {' and '.join(altered)} returns: give inputs=X, a batch "
+            "on which what is conserved can be checked"
+        )
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(PROBES, first.in_features, dtype=torch.float64, generator=generator)
+    return inputs.to(first.weight)
+
+
+def _evaluated(network, inputs) -> list[tuple[str, nn.Module]]:
+    """The modules of a network that have no others within them, in the order in which it evaluates them."""
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            f"the network must be a torch.nn.Module or a list of them, not a {type(network).__name__}"
+        )
+    found: list[tuple[str, nn.Module]] = []
+    for name, parameter in network.named_parameters():
+        if is_lazy(parameter):
+            raise ValueError(f"{name} holds no numbers yet: evaluate the network once on data")
+    with unmoved(network), torch.no_grad():
+        for name, module in network.named_modules():
+            if not any(module.children()) or _kind(module) in LAYERS:
+                module.register_forward_pre_hook(_noting(name, module, found))
+        network(_given(inputs))
+    for (name, module), count in Counter(found).items():
+        if count > 1 and any(True for _ in module.parameters()):
+            raise ValueError(
+                f"layer {name} is evaluated {count} times, so it shares its weight with itself: shared parameters have "
+                "no balance of their own"
+            )
+    return found
+
+
+def _noting(name: str, module: nn.Module, found: list):
+    return lambda *_: found.append((name, module))
+
+
+def _given(inputs, scale: float = 1.0):
+    if not isinstance(inputs, torch.Tensor):
+        raise TypeError(f"inputs must be a batch of data as a torch tensor, not a {type(inputs).__name__}")
+    return inputs.detach() * scale if inputs.is_floating_point() else inputs.detach().clone()
+
+
+def _checked(network, inputs, pairs: list[Pair], gaps: list[str]) -> tuple[list[Pair], list[str]]:
+    """What of the balances the network really conserves: the gradients of a random loss say so.
+
+    Along the gradient flow, d/dt Δ = −(M + Mᵀ) with M = A (∂L/∂A)ᵀ − W (∂L/∂W)ᵀ, up to rates.
+    """
+    moved: dict[Pair, list[tuple[bool, bool]]] = {pair: [] for pair in pairs}
+    for scale in SCALES if inputs.is_floating_point() else SCALES[:1]:
+        slopes = _loss_slopes(network, _given(inputs, scale))
+        for pair in pairs:
+            found = _conserved(pair, slopes)
+            if found is not None:
+                moved[pair].append(found)
+    kept = []
+    for pair, found in moved.items():
+        between = f"layers {pair.low} and {pair.high}"
+        if not found:
+            gaps.append(f"the loss of these inputs has no finite derivative by {between}")
+        elif not all(diagonal for _, diagonal in found):
+            gaps.append(
+                f"what the network does between {between}, beside its modules, does not keep their balance"
+            )
+        else:
+            kept.append(replace(pair, mixing=pair.mixing and all(whole for whole, _ in found)))
+    return kept, gaps
+
+
+def _loss_slopes(network, inputs) -> dict[int, torch.Tensor]:
+    """The derivatives of a random linear loss of the outputs by the parameters of a network, by their identity."""
+    parameters = [value for value in network.parameters() if value.requires_grad]
+    with unmoved(network), torch.inference_mode(False), torch.enable_grad():
+        outputs = network(inputs)
+        if not isinstance(outputs, torch.Tensor) or not outputs.requires_grad:
+            raise ValueError(
+                "the balances of a network are checked by the gradient of a loss: it must return one tensor that "
+                f"depends on its parameters, not {type(outputs).__name__}"
+            )
+        generator = torch.Generator().manual_seed(1)
+        weights = torch.randn(outputs.shape, dtype=torch.float64, generator=generator)
+        slopes = torch.autograd.grad(outputs, parameters, weights.to(outputs), allow_unused=True)
+    return {
+        id(value): torch.zeros_like(value) if slope is None else slope.to_dense()
+        for value, slope in zip(parameters, slopes, strict=True)
+    }
+
+
+def _conserved(pair: Pair, slopes: dict[int, torch.Tensor]) -> tuple[bool, bool] | None:
+    """Whether the whole matrix Δ stands still, and whether its diagonal does; None if nothing moves at all."""
+    bias = pair.below.bias
+    down, up = (
+        pair.entering(
+            slopes[id(pair.below.weight)], None if bias is None else slopes.get(id(bias), 0 * bias)
+        ),
+        pair.leaving(slopes[id(pair.above.weight)]),
+    )
+    down, up, incoming, outgoing = (
+        value.detach().double() for value in (down, up, pair.incoming, pair.outgoing)
+    )
+    speed, size = (
+        outgoing @ up.T - incoming @ down.T,
+        outgoing.abs() @ up.abs().T + incoming.abs() @ down.abs().T,
+    )
+    if not size.isfinite().all() or not size.any():
+        return None
+    wrong = (speed + speed.T).abs() > torch.finfo(pair.below.weight.dtype).eps ** 0.5 * size.amax()
+    return not wrong.any(), not wrong.diagonal().any()
 
 
 def _kind(module) -> str:
@@ -116,32 +270,39 @@ def _kind(module) -> str:
     return name if getattr(nn, name, None) is type(module) else ""
 
 
-def _refuse_derived_and_shared(modules) -> None:
+def _refuse_derived_and_shared(modules: list[tuple[str, nn.Module]]) -> None:
     kinds = tuple(getattr(nn, kind) for kind in LAYERS)
-    holders = defaultdict(list)
-    for name, module in modules:
-        for parameter in module.parameters() if isinstance(module, nn.Module) else ():
-            holders[_storage(parameter)].append(name)
-    for name, module in modules:
-        if not isinstance(module, kinds):
-            continue
+    layers = [(name, module) for name, module in modules if isinstance(module, kinds)]
+    for name, module in layers:
         for part in ("weight", "bias"):
-            value, parameter = getattr(module, part), module._parameters.get(part)
-            if value is not parameter:
+            value = getattr(module, part)
+            if value is not module._parameters.get(part):
                 raise ValueError(
                     f"layer {name} computes its {part} from other parameters (weight norm, spectral norm, "
                     "pruning), whose gradient flow is not that of the weights: it has no balance"
                 )
-            others = [] if parameter is None else holders[_storage(parameter)]
-            if len(others) > 1:
-                raise ValueError(
-                    f"{' and '.join(others)} share a {part}: shared parameters have no balance of their own"
-                )
-
-
-def _storage(parameter) -> int:
-    """What tied parameters have in common, even if each is a Parameter of its own over the same numbers."""
-    return id(parameter) if is_lazy(parameter) else parameter.data_ptr() or id(parameter)
+            if value is not None and value.is_meta:
+                raise ValueError(f"layer {name} holds no numbers yet: its {part} is on the meta device")
+    owners = [
+        (place, name, f"{path}.{part}".lstrip("."), value)
+        for place, (name, module) in enumerate(modules)
+        for path, holder in module.named_modules()
+        for part, value in holder._parameters.items()
+        if value is not None
+    ]
+    held = {f"{place}.{part}": value for place, _, part, value in owners}
+    names = {f"{place}.{part}": (name, part, modules[place][1]) for place, name, part, _ in owners}
+    for group in sharing_memory(held):
+        part = next((names[key][1] for key in group if isinstance(names[key][2], kinds)), None)
+        if part is not None:
+            sharers = " and ".join(names[key][0] for key in group)
+            raise ValueError(f"{sharers} share a {part}: shared parameters have no balance of their own")
+    for key, value in held.items():
+        name, part, module = names[key]
+        if isinstance(module, kinds) and not is_lazy(value) and overlaps_itself(value):
+            raise ValueError(
+                f"entries of the {part} of layer {name} are one number in memory: it has no balance"
+            )
 
 
 def _flattened(axes: tuple[str, ...], flatten) -> tuple[str, ...]:
@@ -180,4 +341,7 @@ def _frozen(low: str, below, high: str, above) -> str:
     bias = below.bias
     if bias is not None and not bias.requires_grad and bias.any():
         return f"the bias of layer {low} is frozen and not zero"
+    for name, layer in ((low, below), (high, above)):
+        if gradient_hooks(layer):
+            return f"hooks rewrite the gradients of layer {name}, or may"
     return ""
