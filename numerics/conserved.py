@@ -130,14 +130,15 @@ def balances(network, rates: Mapping[str, float] | None = None, inputs=None) -> 
 
     Left out are two layers that have no balance: anything else lies between them (tanh, normalisation, pools over the
     neurons of a linear layer); the upper one acts along another axis than that of the neurons (a linear layer on
-    the width of an image); one of their weights is frozen, or a bias of the lower one that is not zero; or hooks rewrite
-    their gradients. ``rates`` gives the learning rate of each layer, by its name in the network; weights and bias share
-    it.
+    the width of an image); one of their weights is frozen, or a bias of the lower one that is not zero; or hooks
+    rewrite their gradients. ``rates`` gives the learning rate of each layer, by its name in the network; weights and
+    bias share it.
 
     Returns tensors by names like "0-2", lower layer first, in the dtype of the weights, also under autocast; of weights
     of half precision in float32. Raises ValueError for a network that is not a plain
     sequence and comes without inputs, for layers that do not fit, that share parameters or memory or compute them from
-    others (weight norm), for missing rates, and, with the reasons, if there is nothing to conserve; TypeError for complex weights.
+    others (weight norm), for missing rates, and, with the reasons, if there is nothing to conserve; TypeError for
+    complex weights.
     """
     from numerics.measuring import full_precision
     from numerics.neighbours import POOLS, RESCALING, groups, neighbours
@@ -199,8 +200,13 @@ class DriftRecorder:
         return np.stack(self._values)
 
     def observe(self, step: int) -> None:
-        """Record the quantity at a step of training."""
-        value = self.quantity(self.network)
+        """Record the quantity at a step of training. The network's numbers, modes and random states stay as they are,
+        whatever the quantity evaluates.
+        """
+        from numerics.measuring import unmoved
+
+        with unmoved(self.network, attributes=False):
+            value = self.quantity(self.network)
         self.steps.append(step)
         self.count = step
         if isinstance(value, Mapping):

@@ -126,7 +126,8 @@ def sharing_memory(tensors: dict[str, torch.Tensor]) -> list[list[str]]:
         joined = [*(other for group in touched for other in group), name]
         groups.append((joined, max(_reach(strided[other])[2] for other in joined)))
     order = list(tensors)
-    return [sorted(group, key=order.index) for group, _ in groups if len(group) > 1]
+    found = [sorted(group, key=order.index) for group, _ in groups if len(group) > 1]
+    return sorted(found, key=lambda group: order.index(group[0]))
 
 
 def _reach(tensor: torch.Tensor) -> tuple[str, int, int]:

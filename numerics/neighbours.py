@@ -146,7 +146,8 @@ def _altered(network: nn.Module) -> list[str]:
     return [
         name or "itself"
         for name, module in network.named_modules()
-        if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module)
+        if not any(map(is_lazy, module._parameters.values()))
+        and (module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
     ]
 
 
