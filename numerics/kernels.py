@@ -147,16 +147,18 @@ def ntk(network, X, rates: Mapping[str, float]):
     Raises ValueError if a rate is missing or the outputs are not (n,), for a network that is random (dropout) or whose
     data are coupled (batch statistics, attention between them), and as ``numerics.measuring.trained`` does.
     """
-    from numerics.measuring import jacobian, merged, trained
+    from numerics.measuring import full_precision, jacobian, merged, trained
 
     parameters = trained(network)
     names = {name for name, _ in network.named_parameters()}
     if not set(parameters) <= set(rates) <= names:
         raise ValueError(f"rates must name the parameters {sorted(parameters)}, got {sorted(rates)}")
     kernel = 0.0
-    for block, rate in merged(jacobian(network, X, parameters), parameters, rates):
-        weighted = block * rate
-        kernel = kernel + weighted.reshape(len(X), -1) @ block.reshape(len(X), -1).T
+    blocks = jacobian(network, X, parameters)
+    with full_precision():
+        for block, rate in merged(blocks, parameters, rates):
+            weighted = block * rate
+            kernel = kernel + weighted.reshape(len(X), -1) @ block.reshape(len(X), -1).T
     return kernel.triu() + kernel.triu(1).T
 
 

@@ -378,7 +378,7 @@ def test_a_class_that_is_only_called_like_one_of_torch_is_not_taken_for_it():
 
 def test_a_list_is_a_sequence_and_a_module_list_is_asked_for_its_network():
     layers = [nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)]
-    with pytest.raises(ValueError, match="order of the layers of a ModuleList.*inputs=X"):
+    with pytest.raises(ValueError, match=r"order of the layers of a ModuleList.*inputs=X"):
         balances(nn.ModuleList(layers))
     for network in (layers, tuple(layers)):
         assert torch.equal(balances(network)["0-2"], balances(nn.Sequential(*layers))["0-2"])
