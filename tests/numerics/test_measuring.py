@@ -259,6 +259,11 @@ CASES = {
     "attention by hand": (lambda: around(lambda net, h: (h @ h.T).softmax(1) @ h), VECTORS, COUPLED),
     "mean taken off": (lambda: around(lambda net, h: h - h.mean(0)), VECTORS, COUPLED),
     "detached mean taken off": (lambda: around(detached_mean), VECTORS, COUPLED),
+    "detached mean of one datum": (
+        lambda: around(lambda net, h: h + (torch.arange(len(h)) == 3)[:, None] * h.mean(0).detach()),
+        VECTORS,
+        COUPLED,
+    ),
     "mean that leaves values alone": (
         lambda: around(lambda net, h: h - h.mean(0) + h.mean(0).detach()),
         VECTORS,
@@ -438,6 +443,14 @@ def test_half_precision_is_refused_by_kernels_and_widened_by_balances(dtype):
         ntk(network, torch.randn(5, 3, dtype=dtype), rates_of(network))
     wide = copy.deepcopy(network).float()
     assert torch.equal(balances(network)["0-2"], balances(wide)["0-2"])
+
+
+def test_kernels_are_symmetric_to_the_last_digit_whatever_the_rates():
+    torch.manual_seed(0)
+    network, X = nn.Sequential(nn.Linear(9, 7), nn.Tanh(), nn.Linear(7, 1), nn.Flatten(0)), torch.randn(40, 9)
+    rates = {name: torch.rand(value.shape) for name, value in network.named_parameters()}
+    kernel = ntk(network, X, rates)
+    assert torch.equal(kernel, kernel.T)
 
 
 def test_numbers_in_one_place_of_memory_have_one_rate_and_frozen_ones_need_none():
