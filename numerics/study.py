@@ -22,6 +22,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from numerics.claims import Claim, Measurement, Measurements, at_most
+from symdyn.registry import Broken, PackageError, declarations, said
 
 SCALES = ("smoke", "laptop", "paper")
 DECISIVE = ("paper", "contrasts")
@@ -129,36 +130,69 @@ class Entry:
     attribute: str
 
 
-def index() -> dict[str, Entry]:
+class Index(dict[str, Entry]):
+    """The studies by key, and what cannot be read or means two things, each with a reason."""
+
+    broken: tuple[Broken, ...] = ()
+
+
+def index() -> Index:
     """All studies of this package and of the packages behind the entry points ``symdyn.studies``, without
     importing them.
 
     The source is read for ``@study(key, title=…)`` with literal arguments; importing no study keeps the
-    listing instant.
+    listing instant. A package or a module that cannot be read, and a key that is used twice, is left out and named in
+    ``broken``: one package does not stand in the way of the others.
     """
     points = {point.value: point for point in entry_points(group="symdyn.studies")}
-    entries: dict[str, Entry] = {}
+    found: dict[str, list[Entry]] = {}
+    broken = []
     for package in sorted({OWN_STUDIES, *points}):
-        for module, path in _modules(package, points.get(package)):
-            for entry in _declared(module, path):
-                if entry.key in entries:
-                    raise StudyError(
-                        f"study {entry.key} is defined twice: in {entries[entry.key].module} and in "
-                        f"{entry.module}"
-                    )
-                entries[entry.key] = entry
+        topic = points[package].name if package in points else package
+        try:
+            modules = _modules(package, points.get(package))
+        except StudyError as error:
+            broken.append(Broken(package, topic, str(error)))
+            continue
+        for module, path in modules:
+            try:
+                entries = _declared(module, path)
+            except StudyError as error:
+                broken.append(Broken(module, topic, str(error)))
+                continue
+            for entry in entries:
+                found.setdefault(entry.key, []).append(entry)
+    for key, (first, *others) in found.items():
+        if others:
+            words = f"study {key} is defined twice: in {first.module} and in {others[0].module}; rename one of the two"
+            broken.append(Broken(key, key, words))
+    entries = Index({key: entry for key, (entry, *others) in found.items() if not others})
+    entries.broken = tuple(broken)
     return entries
 
 
 def load_study(key: str) -> Study:
-    """The study with this key. Raises StudyError, with the nearest keys, if there is none."""
+    """The study with this key. Raises StudyError, with the nearest keys and what cannot be read, if there is none, and
+    where its module cannot be imported.
+    """
     entries = index()
     if key not in entries:
+        twice = [b.reason for b in entries.broken if b.name == key]
+        if twice:
+            raise StudyError(twice[0])
         near = get_close_matches(key, entries, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
-        raise StudyError(f"no study has the key {key!r}; {hint}")
+        raise StudyError(
+            "; ".join([f"no study has the key {key!r}; {hint}", *(b.reason for b in entries.broken)])
+        )
     entry = entries[key]
-    found = getattr(importlib.import_module(entry.module), entry.attribute)
+    try:
+        found = getattr(importlib.import_module(entry.module), entry.attribute)
+    except (Exception, SystemExit) as error:  # whatever the code of the module raises
+        raise StudyError(
+            f"{entry.module}, which defines the study {key}, cannot be imported ({said(error)}): correct it, or "
+            "uninstall its package"
+        ) from error
     if not isinstance(found, Study):
         raise StudyError(f"{entry.module}.{entry.attribute} is not a study, although it is decorated as one")
     return found
@@ -168,13 +202,22 @@ def _modules(package: str, point: EntryPoint | None = None) -> list[tuple[str, P
     """The modules of a package and their files, found without importing it."""
     try:
         spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):  # a package above it is missing, or the name is none
+    except (ModuleNotFoundError, ValueError):  # a package above it is missing, or the name is none
         spec = None
+    except (Exception, SystemExit) as error:  # whatever the code of a package above it raises
+        raise StudyError(
+            f"the package of studies {package!r} cannot be imported ({said(error)}){_remedy(point)}"
+        ) from error
     if spec is None or spec.submodule_search_locations is None:
         wrong = "is not installed" if spec is None else "is a module, not a package (a folder of modules)"
         raise StudyError(f"the package of studies {package!r} {wrong}{_remedy(point)}")
     folders = [Path(place) for place in spec.submodule_search_locations]
-    paths = sorted(path for folder in folders for path in folder.glob("*.py"))
+    try:
+        paths = sorted(path for folder in folders for path in folder.iterdir() if path.suffix == ".py")
+    except OSError as error:
+        raise StudyError(
+            f"the package of studies {package!r} cannot be read ({error}){_remedy(point)}"
+        ) from None
     return [(package if path.stem == "__init__" else f"{package}.{path.stem}", path) for path in paths]
 
 
@@ -189,9 +232,9 @@ def _remedy(point: EntryPoint | None) -> str:
 
 def _declared(module: str, path: Path) -> list[Entry]:
     try:
-        body = ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body
-    except SyntaxError as error:
-        raise StudyError(f"{path}, line {error.lineno}, cannot be read: {error.msg}") from None
+        body = declarations(path)
+    except PackageError as error:
+        raise StudyError(str(error)) from None
     entries = []
     for node in body:
         if not isinstance(node, ast.FunctionDef):
@@ -200,7 +243,7 @@ def _declared(module: str, path: Path) -> list[Entry]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "study":
                 try:
                     key, title = _written_out(call)
-                except ValueError:
+                except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                     raise StudyError(
                         f"{path}, line {call.lineno}: write key and title out, as in "
                         '@study("my_studies.decay", title="…"): the index reads them from the source'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
@@ -13,7 +13,7 @@ from symdyn.cache import Cache
 from symdyn.paper import Entry, ledger
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.registry import IndexEntry, index, load, load_printed, verify_study
+from symdyn.registry import IndexEntry, index, load, load_printed, said, verify_study
 from symdyn.result import PrintedVerdict
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
@@ -82,7 +82,7 @@ def audit(
     wanted = {e.id for e in entries}
     jobs = [r for r in (*index("result"), *index("printed")) if wanted & set(r.ledger)]
     verdicts = verify_all(jobs, progress, processes, use_cache)
-    return [_audit_entry(e, jobs, verdicts) for e in entries]
+    return [_decided(e, jobs, verdicts) for e in entries]
 
 
 def errata(paper: str | None = None, topic: str | None = None) -> list[AuditEntry]:
@@ -96,7 +96,10 @@ def verify_all(
     processes: int | None = None,
     use_cache: bool = True,
 ) -> dict[str, Any]:
-    """Verdicts on results and printed forms by key, from the cache or computed on several processes."""
+    """Verdicts on results and printed forms by key, from the cache or computed on several processes.
+
+    What cannot be verified, since its module cannot be imported for instance, is UNKNOWN and says why.
+    """
     jobs = list(jobs)
     caches = {job.module.rpartition(".")[0]: None for job in jobs}
     opened: dict[str, Cache] = {package: Cache(package) for package in caches} if use_cache else {}
@@ -109,10 +112,10 @@ def verify_all(
             todo.append(job)
         else:
             found[job.key] = _thaw(job.kind, known)
-    for job, data in _run(todo, processes):
-        found[job.key] = _thaw(job.kind, data)
+    for job, data, obstacle in _run(todo, processes):
+        found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
         cache = opened.get(job.module.rpartition(".")[0])
-        if cache is not None:
+        if cache is not None and not obstacle:
             cache.entries[job.key] = data
         if progress is not None:
             progress(job.key, len(found), len(jobs))
@@ -122,16 +125,48 @@ def verify_all(
     return found
 
 
-def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexEntry, Any]]:
+def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexEntry, Any, str]]:
+    """Each job with what it returns, or with what hindered it."""
     workers = min(processes or os.cpu_count() or 1, len(jobs))
     if workers <= 1:
         for job in jobs:
-            yield job, verify_job(job.kind, job.key)
+            yield job, *_attempt(job.kind, job.key)
         return
-    with ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory) as pool:
-        futures = {pool.submit(verify_job, job.kind, job.key): job for job in jobs}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    with _pool(workers) as pool:
+        yield from _answers({pool.submit(_attempt, job.kind, job.key): job for job in jobs})
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory)
+
+
+def _answers(futures: dict[Future[Any], IndexEntry]) -> Iterable[tuple[IndexEntry, Any, str]]:
+    """What each job returns. A process that dies takes those of the others with it: each runs again, by itself."""
+    again = []
+    for future in as_completed(futures):
+        try:
+            yield futures[future], *future.result()
+        except BrokenExecutor:
+            again.append(futures[future])
+    for job in again:
+        with _pool(1) as pool:
+            try:
+                yield job, *pool.submit(_attempt, job.kind, job.key).result()
+            except BrokenExecutor:
+                yield job, None, f"the process that verified '{job.key}' died: correct {job.module}"
+
+
+def _attempt(kind: str, key: str) -> tuple[Any, str]:
+    """What ``verify_job`` returns, or what it raises, in words: the code of a package may raise anything."""
+    try:
+        return verify_job(kind, key), ""
+    except (Exception, SystemExit) as error:
+        return None, said(error)
+
+
+def _hindered(job: IndexEntry, obstacle: str) -> Any:
+    verdict = Verdict("UNKNOWN", "tested", f"cannot be verified: {obstacle}")
+    return verdict if job.kind == "result" else PrintedVerdict(job.key, verdict)
 
 
 def verify_job(kind: str, key: str) -> Any:
@@ -152,6 +187,14 @@ def _thaw(kind: str, data: Any) -> Any:
         return Verdict.from_json(data)
     under = Verdict.from_json(data["under"]) if data["under"] else None
     return PrintedVerdict(data["key"], Verdict.from_json(data["stated"]), under)
+
+
+def _decided(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
+    """The entry decided; open, with the reason, where the code of a package does not let it be."""
+    try:
+        return _audit_entry(e, jobs, verdicts)
+    except (Exception, SystemExit) as error:
+        return AuditEntry(e.id, e.topic, "open", "", (), 0.0, failures=(f"{e.id}: {said(error)}",))
 
 
 def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
@@ -207,11 +250,11 @@ def _of_printed_form(
     from symdyn.render.latex import statement_latex
     from symdyn.render.points import occurring
 
-    form = _printed(key)
     if found.status == "open":
         undecided = found.stated if found.stated.holds is None else found.under
         failures.append(f"{key}: {undecided.evidence if undecided else ''}")
         return {}
+    form = _printed(key)
     if found.status == "holds":
         if form.severity or form.hypothesis:
             failures.append(f"{key}: declared defective, but the printed form holds")
@@ -237,6 +280,9 @@ def _of_study(key: str, failures: list[str]) -> tuple[str, str, dict[str, Any]]:
         found = verify_study(key)
     except RuntimeError as error:
         failures.append(f"{key}: {error}")
+        return "open", "", {}
+    except (Exception, SystemExit) as error:  # whatever the code of its package raises
+        failures.append(f"{key}: {said(error)}")
         return "open", "", {}
     extra: dict[str, Any] = {"stale": bool(found["stale"])}
     if found["status"] in ("conditional", "erratum"):

@@ -32,7 +32,9 @@ def digest(files: Iterable[Path]) -> str:
     """A hash of the contents of some files."""
     h = hashlib.sha256()
     for file in sorted(files):
-        h.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        h.update(
+            os.fsencode(file.name) + b"\0" + (file.read_bytes() if file.is_file() else b"no file") + b"\0"
+        )
     return h.hexdigest()
 
 

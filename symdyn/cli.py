@@ -1,15 +1,16 @@
 """The command line: `symdyn list · show · verify · audit · errata · book · cite · study`.
 
 Tables and JSON go to stdout, progress and errors to stderr. Exit status: 0 fine, 1 a check failed, 2 the
-request was wrong (an unknown key, an unwritable folder), 130 a study was interrupted. Whatever is heavy is
-imported by the command that needs it.
+request was wrong (an unknown key, an unwritable folder), 130 a study was interrupted. A package that cannot be read has
+a row of its own, `broken`, which makes a check fail, and the others go on. Whatever is heavy is imported by the command
+that needs it.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib import import_module
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
-from symdyn.registry import IndexEntry, PackageError, index
+from symdyn.registry import Broken, IndexEntry, PackageError, broken, imported, index, said
 
 if TYPE_CHECKING:
     from symdyn.auditing import AuditEntry
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 CHECK_FAILED = 1
 WRONG_REQUEST = 2
 INTERRUPTED = 130
+BROKEN = "broken"
 _UNTOLD = {"evidence": "unknown", "scale": None}
 
 app = typer.Typer(
@@ -65,13 +67,16 @@ def main() -> None:
 @app.command("list")
 def list_results(topic: Topic = None, as_json: Json = False) -> None:
     """What there is: every result with its key, its title and the ledger entries it settles."""
-    entries = _results_of(topic)
+    left_out = _left_out(topic)
+    entries = [] if left_out and topic not in {e.topic for e in index()} | {None} else _results_of(topic)
     if as_json:
         fields = ("key", "topic", "title", "ledger", "module")
-        print_json([{name: getattr(e, name) for name in fields} for e in entries])
+        print_json([{name: getattr(e, name) for name in fields} for e in entries] + _as_json("key", left_out))
         return
     rows = [(e.key, e.title, "\n".join(e.ledger) or "own result") for e in entries]
-    table(_count(len(rows), "result"), ("key", "title", "ledger"), rows)
+    columns = ("key", "title", "ledger")
+    table(_count(len(rows), "result"), columns, [*rows, *((b.name, BROKEN, "") for b in left_out)])
+    _tell(left_out)
 
 
 @app.command()
@@ -101,24 +106,32 @@ def verify(
 
     studies = _studies() if full else {}
     wanted = _resolve([key for key in keys if key not in studies]) if keys else [e.key for e in index()]
+    left_out = () if keys else _left_out()
     jobs = [e for e in index() if e.key in wanted]
     with progress_bar("verifying") as advance:
         verdicts = verify_all(jobs, advance, use_cache=False)
     ordered = [(job, verdicts[job.key]) for job in jobs]
     if as_json:
-        print_json([{"key": job.key, **verdict.as_json()} for job, verdict in ordered])
+        found = [{"key": job.key, **verdict.as_json()} for job, verdict in ordered]
+        print_json(found + _as_json("key", left_out))
     else:
         rows = [
             (job.key, verdict.outcome, verdict.grade, f"{verdict.seconds:.2f}", "; ".join(_evidence(verdict)))
             for job, verdict in ordered
         ]
-        table(_count(len(rows), "result"), ("key", "verdict", "grade", "seconds", "evidence"), rows)
+        columns = ("key", "verdict", "grade", "seconds", "evidence")
+        table(
+            _count(len(rows), "result"),
+            columns,
+            [*rows, *((b.name, BROKEN, "", "", b.reason) for b in left_out)],
+        )
+    _tell(left_out)
     if full:
         ids = {ledger_id for job in jobs for ledger_id in job.ledger} | set(keys or ())
         for entry in studies.values():
             if not keys or entry.key in ids:
                 _run_study(entry.key, "paper", "cpu", None, evidence=True)
-    if any(not verdict.holds for _, verdict in ordered):
+    if left_out or any(not verdict.holds for _, verdict in ordered):
         raise typer.Exit(CHECK_FAILED)
 
 
@@ -126,20 +139,23 @@ def verify(
 def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """Decide every entry of the ledger: its status, how it is known, and by which results."""
     entries = _audited(paper, topic)
+    left_out = (*_left_out(topic), *broken("study"))
     if as_json:
-        print_json([e.as_json() for e in entries])
+        print_json([e.as_json() for e in entries] + _as_json("id", left_out))
     else:
         rows = [
             (e.id, e.status + " (stale)" * e.stale, e.grade, "\n".join(e.results), f"{e.seconds:.2f}")
             for e in entries
         ]
-        table("audit", ("entry", "status", "grade", "results", "seconds"), rows)
+        columns = ("entry", "status", "grade", "results", "seconds")
+        table("audit", columns, [*rows, *((b.name, BROKEN, "", "", "") for b in left_out)])
         count = Counter(e.status for e in entries)
         plain(f"{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common()))
     failures = [failure for e in entries for failure in e.failures]
     for failure in dict.fromkeys(failures):
         failed(failure)
-    if failures:
+    _tell(left_out)
+    if failures or left_out:
         raise typer.Exit(CHECK_FAILED)
 
 
@@ -147,10 +163,14 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
 def errata(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """The printed forms that are refuted: the counterexample and the corrected form of each."""
     entries = [e for e in _audited(paper, topic) if e.status == "erratum"]
+    left_out = (*_left_out(topic), *broken("study"))
+    _tell(left_out)
     if as_json:
-        print_json([e.as_json() for e in entries])
+        print_json([e.as_json() for e in entries] + _as_json("id", left_out))
         return
     plain(f"{len(entries)} errata")
+    for b in left_out:
+        say(f"{b.name} ({BROKEN})")
     for e in entries:
         say(f"{e.id} ({e.severity})")
         for name in ("printed", "counterexample", "corrected"):
@@ -167,7 +187,9 @@ def book(out: Annotated[Path, typer.Option("-o", "--out", help="The folder of th
     for path in written.files:
         plain(str(path))
     plain(written.pdf_notice)
-    if written.pdf_failed:
+    left_out = (*_left_out(), *broken("study"))
+    _tell(left_out)
+    if written.pdf_failed or left_out:
         raise typer.Exit(CHECK_FAILED)
 
 
@@ -187,14 +209,22 @@ def cite(keys: Keys) -> None:
 @study_app.command("list")
 def list_studies(as_json: Json = False) -> None:
     """The studies there are, and what evidence of each is stored: at which scale, and whether the code changed."""
-    states = [(e, _evidence_state(e)) for e in _studies().values()]
+    studies = _studies()
+    left_out: tuple[Broken, ...] = getattr(studies, "broken", ())
+    states = [(e, _evidence_state(e)) for e in studies.values()]
     if as_json:
-        print_json([{"key": e.key, "title": e.title, "module": e.module, **state} for e, state in states])
+        found = [{"key": e.key, "title": e.title, "module": e.module, **state} for e, state in states]
+        print_json(found + _as_json("key", left_out))
         return
     rows = [(e.key, e.title, _stored(state)) for e, state in states]
     count = Counter(state["evidence"] for _, state in states)
-    table(_count(len(rows), "study"), ("key", "title", "evidence"), rows)
+    columns = ("key", "title", "evidence")
+    table(_count(len(rows), "study"), columns, [*rows, *((b.name, BROKEN, "") for b in left_out)])
     plain("evidence: " + ", ".join(f"{n} {state}" for state, n in count.most_common()))
+    for e, state in states:
+        if "reason" in state:
+            failed(f"{e.key}: {state['reason']}")
+    _tell(left_out)
 
 
 @study_app.command("run")
@@ -233,6 +263,20 @@ def reproduce_study(
     plain(f"{found.repeated} of {found.cells} cells repeated to the last digit: {found.evidence}")
 
 
+def _left_out(topic: str | None = None) -> tuple[Broken, ...]:
+    """What the indices of results and of printed forms leave out."""
+    return tuple(dict.fromkeys((*broken("result", topic), *broken("printed", topic))))
+
+
+def _as_json(key: str, left_out: Iterable[Broken]) -> list[dict[str, Any]]:
+    return [{key: b.name, "topic": b.topic, "status": BROKEN, "reason": b.reason} for b in left_out]
+
+
+def _tell(left_out: Iterable[Broken]) -> None:
+    for reason in dict.fromkeys(b.reason for b in left_out):
+        failed(reason)
+
+
 def _count(number: int, noun: str) -> str:
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"
@@ -263,6 +307,9 @@ def _unknown(name: str) -> str:
         return f"'{name}' is settled by a study, not by a formula: `symdyn study run {name}` runs it."
     if name in ledger():
         return f"no result settles '{name}' yet: it is open. `symdyn audit` shows what is decided."
+    for b in _left_out():
+        if name == b.name or name.partition(".")[0] == b.topic:
+            return b.reason
     known = [e.key for e in index()] + [ledger_id for e in index() for ledger_id in e.ledger]
     return f"unknown key or ledger id '{name}'. {near(name, known)}"
 
@@ -355,16 +402,24 @@ def _print_meanings(result: Result, told: set[str]) -> None:
         plain(f"  {term.latex:<10} {term.meaning}")
 
 
-def _studies() -> dict[str, Any]:
-    return dict(_runner("index")())
+def _studies() -> Any:
+    """The studies by key; what cannot be read of their packages is its attribute ``broken``, if it has one."""
+    return _runner("index")()
 
 
 def _runner(name: str) -> Any:
     """What the package of studies offers to the command line: its index, its runner, its kind of error."""
-    found = entry_points(group="symdyn.runner", name=name)
-    if not found:
-        raise RequestError("no package of studies is installed: pip install 'symdyn-learning[numerics]'")
-    return next(iter(found)).load()
+    reasons = []
+    for point in entry_points(group="symdyn.runner", name=name):
+        try:
+            return point.load()
+        except (Exception, SystemExit) as error:
+            reasons.append(f"{point.value}: {said(error)}")
+    if reasons:
+        raise RequestError(
+            f"the entry point '{name}' of 'symdyn.runner' cannot be loaded ({'; '.join(reasons)})"
+        )
+    raise RequestError("no package of studies is installed: pip install 'symdyn-learning[numerics]'")
 
 
 def _answer(holds: bool) -> str:
@@ -373,13 +428,24 @@ def _answer(holds: bool) -> str:
 
 def _study_errors() -> tuple[type[Exception], ...]:
     """The kinds of error with which packages of studies refuse a request or a broken file."""
-    return tuple(point.load() for point in entry_points(group="symdyn.runner", name="error"))
+    kinds = []
+    for point in entry_points(group="symdyn.runner", name="error"):
+        try:
+            kinds.append(point.load())
+        except (Exception, SystemExit):  # told by the command that needs the package, if any does
+            continue
+    return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))
 
 
 def _evidence_state(study: Any) -> dict[str, Any]:
-    """What the package of a study says of its stored evidence, if it says anything."""
-    package = import_module(study.module.rpartition(".")[0])
-    return dict(package.evidence_state(study.key)) if hasattr(package, "evidence_state") else dict(_UNTOLD)
+    """What the package of a study says of its stored evidence, if it says anything; broken where its code fails."""
+    try:
+        package = imported(study.module.rpartition(".")[0] or study.module)
+        return (
+            dict(package.evidence_state(study.key)) if hasattr(package, "evidence_state") else dict(_UNTOLD)
+        )
+    except (Exception, SystemExit) as error:
+        return {"evidence": BROKEN, "scale": None, "reason": said(error)}
 
 
 def _stored(state: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 Packages of derivations announce themselves through the entry-point group `symdyn.derivations` (name: topic,
 value: package), packages of studies through `symdyn.studies`. The index is read from the source of their
-modules, from the decorators @result, @printed and @study, without importing them.
+modules, from the decorators @result, @printed and @study, without importing them. What cannot be read, or means two
+things, is left out of the index and named by ``broken``: a package of one user does not stand in the way of the others.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import importlib
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from symdyn.result import PrintedForm, Result
 
 DECORATORS = ("result", "printed", "study")
+OWN = "symdyn-learning"
 
 
 class PackageError(LookupError):
@@ -42,20 +45,47 @@ class IndexEntry:
     kind: str
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A package, a module or a key that the index leaves out, and why, with what to do."""
+
+    name: str
+    topic: str
+    reason: str
+
+
 def _packages(group: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """The packages of a group by the names of their entry points, without those that share a name."""
+    return {name: points[0].value for name, points in _announced(group).items() if len(points) == 1}
+
+
+def _announced(group: str) -> dict[str, list[EntryPoint]]:
+    """The entry points of a group by name; of a name that symdyn's own distribution uses, its own alone."""
+    found: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
-        first = found.setdefault(point.name, point.value)
-        if first != point.value:
-            raise PackageError(
-                f"the entry point '{point.name}' of '{group}' names {first} and again {point.value}: give each package "
-                "a name of its own"
-            )
+        found.setdefault(point.name, {}).setdefault(point.value, point)
     if not found:
         raise PackageError(
             f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
         )
-    return found
+    return {name: _own(points) or list(points.values()) for name, points in found.items()}
+
+
+def _own(points: dict[str, EntryPoint]) -> list[EntryPoint]:
+    return [point for point in points.values() if point.dist is not None and point.dist.name == OWN]
+
+
+def _sharing_a_name(group: str) -> Iterator[Broken]:
+    kept = _packages(group)
+    for point in entry_points(group=group):
+        first = kept.get(point.name) or _announced(group)[point.name][0].value
+        if point.value != first:
+            yield Broken(
+                point.value,
+                point.name,
+                f"the entry point '{point.name}' of '{group}' names {first} and again {point.value}: give each package "
+                "a name of its own",
+            )
 
 
 def package_files(package: str) -> Iterator[tuple[str, Path]]:
@@ -65,8 +95,14 @@ def package_files(package: str) -> Iterator[tuple[str, Path]]:
     """
     try:
         spec = importlib.util.find_spec(package)
-    except ModuleNotFoundError:  # a package above it is not there
+    except ModuleNotFoundError as error:
+        if not f"{package}.".startswith(
+            f"{error.name}."
+        ):  # a package above it wants another that is not there
+            raise PackageError(_not_imported(package, error)) from error
         spec = None
+    except (Exception, SystemExit) as error:  # whatever the code of a package above it raises
+        raise PackageError(_not_imported(package, error)) from error
     if spec is None:
         raise PackageError(f"the package '{package}' that an entry point names is not installed")
     if not spec.submodule_search_locations:
@@ -76,30 +112,81 @@ def package_files(package: str) -> Iterator[tuple[str, Path]]:
     files: dict[str, Path] = {}
     for folder in spec.submodule_search_locations:
         # The first folder that has a module is the one that Python imports it from.
-        for file in sorted(Path(folder).glob("*.py")):
+        try:
+            names = sorted(file for file in Path(folder).iterdir() if file.suffix == ".py")
+        except OSError as error:
+            raise PackageError(
+                f"the folder {folder} of the package '{package}' cannot be read: {error.strerror}"
+            ) from None
+        for file in names:
             files.setdefault(package if file.stem == "__init__" else f"{package}.{file.stem}", file)
     yield from files.items()
 
 
+def imported(module: str) -> ModuleType:
+    """A module of a package. Raises PackageError, which says why, where its code does not let it be imported."""
+    try:
+        return importlib.import_module(module)
+    except PackageError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PackageError(_not_imported(module, error)) from error
+
+
+def _not_imported(module: str, error: BaseException) -> str:
+    return f"'{module}' cannot be imported ({said(error)}): correct it, or uninstall its package"
+
+
+def said(error: BaseException) -> str:
+    """The kind of an error and what it says, in one line, whatever its text raises itself."""
+    try:
+        words = " ".join(str(error).split())
+    except Exception:
+        words = ""
+    if isinstance(error, PackageError):
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
 @functools.cache
 def index(kind: str = "result") -> tuple[IndexEntry, ...]:
-    """Every result (or printed form, or study), from the source alone.
+    """Every result (or printed form, or study), from the source alone; what is left out is told by ``broken``.
 
-    Raises PackageError, which names the modules, where two of them have one key, be they results or printed forms.
+    A key that is defined twice, as a result or a printed form, is left out.
     """
     if kind not in DECORATORS:
         raise ValueError(f"kind is one of {', '.join(DECORATORS)}, not '{kind}'")
     group = "symdyn.studies" if kind == "study" else "symdyn.derivations"
-    found: dict[str, IndexEntry] = {}
+    found: dict[str, list[IndexEntry]] = {}
+    left_out = list(_sharing_a_name(group))
     for topic, package in _packages(group).items():
-        for module, file in package_files(package):
-            for e in _scan(topic, module, file):
-                if (e.kind == "study") != (kind == "study"):
-                    continue
-                if e.key in found:
-                    raise PackageError(_defined_twice(found[e.key], e))
-                found[e.key] = e
-    return tuple(e for e in found.values() if e.kind == kind)
+        try:
+            files = list(package_files(package))
+        except PackageError as error:
+            left_out.append(Broken(package, topic, str(error)))
+            continue
+        for module, file in files:
+            try:
+                entries = list(_scan(topic, module, file))
+            except PackageError as error:
+                left_out.append(Broken(module, topic, str(error)))
+                continue
+            for e in entries:
+                if (e.kind == "study") == (kind == "study"):
+                    found.setdefault(e.key, []).append(e)
+    for key, (first, *others) in found.items():
+        left_out.extend(Broken(key, first.topic, _defined_twice(first, other)) for other in others[:1])
+    _LEFT_OUT[kind] = tuple(left_out)
+    return tuple(e for e, *others in found.values() if not others and e.kind == kind)
+
+
+_LEFT_OUT: dict[str, tuple[Broken, ...]] = {}
+
+
+def broken(kind: str = "result", topic: str | None = None) -> tuple[Broken, ...]:
+    """What the index of a kind leaves out (of one topic), and why."""
+    index(kind)
+    return tuple(b for b in _LEFT_OUT[kind] if topic in (None, b.topic))
 
 
 def _defined_twice(first: IndexEntry, second: IndexEntry) -> str:
@@ -112,22 +199,37 @@ def _defined_twice(first: IndexEntry, second: IndexEntry) -> str:
 
 
 def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
-    source = file.read_text(encoding="utf-8")
-    if not any(f"@{name}(" in source for name in DECORATORS):
-        return
-    try:
-        body = ast.parse(source, filename=str(file)).body
-    except SyntaxError as error:
-        raise PackageError(f"{file}, line {error.lineno}, cannot be read: {error.msg}") from None
-    for node in body:
+    for node in declarations(file, tuple(f"@{name}(" for name in DECORATORS)):
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             continue
         for call in node.decorator_list:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in DECORATORS:
                 ids = _ledger_ids(call, file)
-                doc = (ast.get_docstring(node) or node.name).splitlines()[0].rstrip(".")
+                doc = ((ast.get_docstring(node) or "").strip() or node.name).splitlines()[0].rstrip(".")
                 key = ids[0] if call.func.id == "study" else f"{topic}.{node.name}"
                 yield IndexEntry(key, topic, ids, doc, module, call.func.id)
+
+
+def declarations(file: Path, marks: tuple[str, ...] = ()) -> list[ast.stmt]:
+    """The statements of a module, in the encoding that it names; none where it has none of some ``marks``.
+
+    Raises PackageError, which says why, for what is no file, and for a source that Python does not read.
+    """
+    if not file.is_file():
+        raise PackageError(
+            f"{file} is no file but a folder, a pipe or a link to nothing: remove or rename it"
+        )
+    try:
+        source = file.read_bytes()
+        if marks and not any(mark.encode() in source for mark in marks):
+            return []
+        return ast.parse(source, filename=str(file)).body
+    except OSError as error:
+        raise PackageError(f"{file} cannot be read: {error.strerror}") from None
+    except SyntaxError as error:
+        raise PackageError(f"{file}, line {error.lineno}, cannot be read: {error.msg}") from None
+    except (ValueError, LookupError, RecursionError, MemoryError) as error:
+        raise PackageError(f"{file} cannot be read: {said(error)}") from None
 
 
 def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
@@ -141,7 +243,9 @@ def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
         for node in nodes:
             value = ast.literal_eval(node)
             ids.extend([value] if isinstance(value, str) else value)
-    except (ValueError, TypeError):
+        if not all(isinstance(name, str) for name in ids):
+            raise TypeError
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         raise PackageError(f"{file}, line {call.lineno}: write ledger ids out as literals") from None
     if not ids and ast.unparse(call.func) == "study":
         raise PackageError(
@@ -151,7 +255,11 @@ def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
 
 
 def results(topic: str | None = None) -> tuple[Result, ...]:
-    """All results, or those of a topic, in the order of the source."""
+    """All results, or those of a topic, in the order of the source.
+
+    Raises KeyError for an unknown topic, and PackageError, which names them, where some of them cannot be read.
+    """
+    _refuse_without(topic)
     entries = [e for e in index() if topic is None or e.topic == topic]
     if not entries:
         raise KeyError(_unknown("topic", topic or "", {e.topic for e in index()}))
@@ -159,15 +267,22 @@ def results(topic: str | None = None) -> tuple[Result, ...]:
 
 
 def printed_forms(topic: str | None = None) -> tuple[PrintedForm, ...]:
-    """All printed forms, or those of a topic."""
+    """All printed forms, or those of a topic. Raises PackageError as ``results``."""
+    _refuse_without(topic)
     return tuple(load_printed(e) for e in index("printed") if topic is None or e.topic == topic)
+
+
+def _refuse_without(topic: str | None) -> None:
+    if found := broken(topic=topic):
+        others = "" if topic else "; name a topic to have those of the others, as in results('single_neuron')"
+        raise PackageError("; ".join(b.reason for b in found) + others)
 
 
 def load_printed(e: IndexEntry) -> PrintedForm:
     """The printed form of a line of the index. Raises PackageError where its topic is not that of the entry point."""
     from symdyn.result import PRINTED
 
-    importlib.import_module(e.module)
+    imported(e.module)
     if e.key not in PRINTED:
         raise PackageError(_of_another_topic(e, "rename the entry point or the folder"))
     return PRINTED[e.key]
@@ -176,7 +291,7 @@ def load_printed(e: IndexEntry) -> PrintedForm:
 def _load(e: IndexEntry) -> Result:
     from symdyn.result import REGISTERED
 
-    importlib.import_module(e.module)
+    imported(e.module)
     if e.key not in REGISTERED:
         raise PackageError(
             _of_another_topic(e, f"write @result(topic='{e.topic}'), or rename the entry point")
@@ -186,7 +301,7 @@ def _load(e: IndexEntry) -> Result:
 
 def _of_another_topic(e: IndexEntry, remedy: str) -> str:
     name = e.key.removeprefix(f"{e.topic}.")
-    made = getattr(importlib.import_module(e.module), name, None)
+    made = getattr(imported(e.module), name, None)
     own = getattr(made, "key", "of another topic")
     return (
         f"'{name}' of {e.module} is {own}, but the entry point of its package names the topic '{e.topic}': {remedy}, "
@@ -197,7 +312,8 @@ def _of_another_topic(e: IndexEntry, remedy: str) -> str:
 def load(name: str) -> Result:
     """A result by its key (single_neuron.potential) or by a ledger id (kunin2024.phi-delta-potential).
 
-    Raises KeyError, with near names, when there is none, and TypeError for a name that is no string.
+    Raises KeyError, with near names, when there is none, TypeError for a name that is no string, and PackageError,
+    which says why, for one that the index leaves out or whose module cannot be imported.
     """
     if not isinstance(name, str):
         raise TypeError(f"name a result by its key or by a ledger id, not by {name!r}")
@@ -210,7 +326,16 @@ def load(name: str) -> Result:
             by_id.setdefault(ledger_id, e)
     if name in by_id:
         return _load(by_id[name])
-    raise KeyError(_unknown("result", name, set(by_key) | set(by_id)))
+    raise _missing("result", name, set(by_key) | set(by_id))
+
+
+def _missing(what: str, name: str, known: set[str]) -> LookupError:
+    """PackageError where what is left out may have the name, KeyError otherwise; both say what is left out."""
+    left_out = broken("study" if what == "study" else "result")
+    near = [b.reason for b in left_out if name == b.name or name.partition(".")[0] == b.topic]
+    if near:
+        return PackageError("; ".join(near))
+    return KeyError("; ".join([_unknown(what, name, known), *(b.reason for b in left_out)]))
 
 
 def _unknown(what: str, name: str, known: set[str]) -> str:
@@ -230,8 +355,8 @@ def verify_study(key: str) -> dict[str, Any]:
     """
     found = next((e for e in index("study") if e.key == key), None)
     if found is None:
-        raise KeyError(_unknown("study", key, {e.key for e in index("study")}))
-    package = importlib.import_module(_packages("symdyn.studies")[found.topic])
+        raise _missing("study", key, {e.key for e in index("study")})
+    package = imported(_packages("symdyn.studies")[found.topic])
     if not hasattr(package, "verify_claims"):
         raise RuntimeError(
             f"{package.__name__} does not tell what its studies show: write `from numerics.evidence import "

@@ -12,7 +12,7 @@ import sympy as sp
 from symdyn.auditing import AuditEntry, audit
 from symdyn.notation import GLOSSARIES
 from symdyn.paper import Entry, Paper, entry, ledger
-from symdyn.registry import index, load, printed_forms
+from symdyn.registry import PackageError, index, load, printed_forms
 from symdyn.render.latex import set_formula, statement_latex
 from symdyn.render.prose import from_ascii
 from symdyn.statement import Chain, Experiment, Statement
@@ -180,13 +180,20 @@ def _chapter(topic: str, progress: Progress | None) -> Chapter:
 def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
     printed = tuple(formula(form.statement, audited.topic) for form in forms if form.ledger_id == audited.id)
     topics = {e.key: e.topic for e in index()}
-    results = tuple(
-        (key, formula(load(key).statement, topics[key])) for key in audited.results if key in topics
-    )
+    shown = [(key, _loaded(key)) for key in audited.results if key in topics]
+    results = tuple((key, formula(result.statement, topics[key])) for key, result in shown if result)
     e = entry(audited.id)
     assumptions = tuple(map(from_ascii, e.assumptions))
     counterexample = from_ascii(in_symbols(audited.counterexample, audited.topic))
     return Section(e, headline(e.title, e.statement), assumptions, audited, counterexample, printed, results)
+
+
+def _loaded(key: str) -> Result | None:
+    """A result, or None where the code of its package does not let it be imported, which the audit tells."""
+    try:
+        return load(key)
+    except PackageError:
+        return None
 
 
 def in_symbols(point: str, topic: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import symdyn
 from symdyn.auditing import verify_job
-from symdyn.registry import PackageError, index, load, printed_forms, results
+from symdyn.registry import PackageError, broken, index, load, printed_forms, results
 from symdyn.result import PRINTED, REGISTERED
 
 
@@ -118,17 +118,19 @@ def test_a_package_of_a_users_own_is_found(package):
 def test_a_key_in_two_modules_is_refused_with_both_named(package, source):
     (package / "again.py").write_text(source)
     with pytest.raises(
-        PackageError, match=r"sums\.square is defined in sums\.again and again in sums\.argument"
+        PackageError, match=r"sums\.square is defined in sums\.again and again in sums\.argument; rename one"
     ):
-        index()
-    with pytest.raises(PackageError, match="rename one of the two"):
-        load("single_neuron.potential")
+        load("sums.square")
+    with pytest.raises(PackageError, match=r"results\('single_neuron'\)"):
+        results()
+    assert [b.name for b in broken()] == ["sums.square"]
+    assert load("single_neuron.potential") in results("single_neuron")
 
 
 def test_a_key_twice_in_one_module_is_refused(package):
     (package / "argument.py").write_text(SUM + SUM)
-    with pytest.raises(PackageError, match=r"sums\.square is defined twice in sums\.argument"):
-        index("printed")
+    (left_out,) = broken("printed")
+    assert left_out.reason.startswith("sums.square is defined twice in sums.argument")
 
 
 def test_a_topic_that_is_not_that_of_the_entry_point_is_named(package):
@@ -157,7 +159,8 @@ def test_two_packages_of_one_name_are_refused_with_both_named(package, tmp_path,
     with pytest.raises(
         PackageError, match=r"'sums' of 'symdyn\.derivations' names (more_)?sums and again (more_)?sums"
     ):
-        index()
+        load("sums.square")
+    assert load("single_neuron.potential")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,9 @@ def test_two_packages_of_one_name_are_refused_with_both_named(package, tmp_path,
 def test_a_module_that_the_index_cannot_read_is_named_with_the_line(package, source, wanted):
     (package / "argument.py").write_text(source)
     with pytest.raises(PackageError, match=wanted):
-        index()
+        load("sums.square")
+    with pytest.raises(PackageError, match=wanted):
+        results("sums")
 
 
 def test_a_topic_without_a_glossary_is_shown_and_says_why_it_does_not_compile(package, capsys, monkeypatch):
