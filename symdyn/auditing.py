@@ -278,11 +278,9 @@ def _of_study(key: str, failures: list[str]) -> tuple[str, str, dict[str, Any]]:
     """Status, grade and remarks from the stored measurement of a study, its claims computed anew."""
     try:
         found = verify_study(key)
-    except RuntimeError as error:
-        failures.append(f"{key}: {error}")
-        return "open", "", {}
     except (Exception, SystemExit) as error:  # whatever the code of its package raises
-        failures.append(f"{key}: {said(error)}")
+        refused = isinstance(error, RuntimeError) and str(error)  # StudyError says what to do
+        failures.append(f"{key}: {refused or said(error)}")
         return "open", "", {}
     extra: dict[str, Any] = {"stale": bool(found["stale"])}
     if found["status"] in ("conditional", "erratum"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,15 @@ class RequestError(Exception):
     """A request that cannot be carried out; the message says what was wrong and what to do."""
 
 
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What steers a terminal (escapes, the direction of text) or is half a character; a new line and a tab are none."""
+
+
+def visible(text: str) -> str:
+    r"""The text with what would steer a terminal, or could not be written, spelled out: \u001b."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
 def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
@@ -43,28 +53,30 @@ _COLOURS = {
 
 
 def _cell(text: str) -> str:
+    text = visible(text)
     colour = _COLOURS.get(text.partition(" ")[0])
     return f"[{colour}]{escape(text)}[/]" if colour else escape(text)
 
 
 def print_json(data: Any) -> None:
     """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(visible(json.dumps(data, indent=2, ensure_ascii=False)) + "\n")
 
 
 def plain(text: str) -> None:
-    """Text on stdout exactly as it is: formulas are neither wrapped nor coloured."""
-    sys.stdout.write(text + "\n")
+    """Text on stdout as it is but for what would steer the terminal: formulas are neither wrapped nor coloured."""
+    sys.stdout.write(visible(text) + "\n")
 
 
 def say(text: str) -> None:
     """A heading on stdout."""
-    _console().print(f"[bold]{escape(text)}[/]", highlight=False)
+    _console().print(f"[bold]{escape(visible(text))}[/]", highlight=False)
 
 
 def failed(message: str) -> None:
     """An error on stderr."""
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False)
+    words = escape(visible(message))
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {words}", highlight=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -93,7 +105,7 @@ def progress_bar(label: str) -> Iterator[Callable[[str, int, int], None]]:
         task = bar.add_task(label, total=None, what="")
 
         def advance(what: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, what=escape(what))
+            bar.update(task, completed=done, total=total, what=escape(visible(what)))
 
         yield advance
 
