@@ -83,9 +83,15 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """A table on stdout; cells are plain text, verdicts and statuses in colour. The first column, which names the
     row, stays in one piece as long as there is room for it.
     """
-    grid = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
+    grid = Table(
+        title=escape(visible(title)),
+        title_justify="left",
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+    )
     for number, column in enumerate(columns):
-        grid.add_column(column, overflow="fold", no_wrap=number == 0)
+        grid.add_column(escape(visible(column)), overflow="fold", no_wrap=number == 0)
     for row in rows:
         grid.add_row(*map(_cell, row))
     _console().print(grid)

@@ -43,7 +43,10 @@ def html_book(chapters: tuple[Chapter, ...]) -> str:
 
 
 def _contents(chapter: Chapter) -> str:
-    links = (f'<li><a href="#{s.entry.id}">{prose.html_text(s.title)}</a></li>' for s in chapter.sections)
+    links = (
+        f'<li><a href="#{html.escape(s.entry.id)}">{prose.html_text(s.title)}</a></li>'
+        for s in chapter.sections
+    )
     return f"<h3>{html.escape(chapter.title)}</h3>\n<ul>\n" + "\n".join(links) + "\n</ul>"
 
 
@@ -52,10 +55,10 @@ def _chapter(chapter: Chapter) -> str:
     sources = "; ".join(f"<em>{html.escape(paper.title)}</em> ({paper.year})" for paper in chapter.papers)
     noun = "Source" if len(chapter.papers) == 1 else "Sources"
     parts = [
-        f'<h2 id="{chapter.topic}">{html.escape(chapter.title)}</h2>',
+        f'<h2 id="{html.escape(chapter.topic)}">{html.escape(chapter.title)}</h2>',
         f"<p>{len(chapter.sections)} entries of the ledger: {counted}. {noun}: {sources}.</p>",
         *(_section(section) for section in chapter.sections),
-        f'<h2 id="{chapter.topic}-derivations">{html.escape(chapter.title)}: derivations</h2>',
+        f'<h2 id="{html.escape(chapter.topic)}-derivations">{html.escape(chapter.title)}: derivations</h2>',
         *(_derived(derived) for derived in chapter.derived),
     ]
     return "\n".join(parts)
@@ -65,10 +68,10 @@ def _section(section: Section) -> str:
     e, audited = section.entry, section.audit
     words = ", ".join(word for word in (BADGES[audited.status], audited.severity, audited.grade) if word)
     parts = [
-        f'<section id="{e.id}">',
-        f'<span class="badge {audited.status}">{html.escape(words)}</span>',
+        f'<section id="{html.escape(e.id)}">',
+        f'<span class="badge {html.escape(audited.status)}">{html.escape(words)}</span>',
         f"<h3>{prose.html_text(section.title)}</h3>",
-        f'<div class="where"><code>{e.id}</code> · {prose.html_text(e.where)}</div>',
+        f'<div class="where"><code>{html.escape(e.id)}</code> · {prose.html_text(e.where)}</div>',
         f"<p>{prose.html_text(e.statement)}</p>",
     ]
     if section.assumptions:
@@ -81,8 +84,9 @@ def _section(section: Section) -> str:
         parts.append(f"<p><em>Counterexample:</em> {prose.html_text(section.counterexample)}</p>")
     label = "Corrected" if audited.status == "erratum" else "Shown"
     for key, form in section.results:
+        name = html.escape(key)
         parts.append(
-            f'<div><em>{label} by</em> <a href="#{key}"><code>{key}</code></a>: {_formula(form)}</div>'
+            f'<div><em>{label} by</em> <a href="#{name}"><code>{name}</code></a>: {_formula(form)}</div>'
         )
     return "\n".join([*parts, "</section>"])
 
@@ -93,9 +97,10 @@ def _derived(derived: Derived) -> str:
     )
     count = f"{len(derived.steps)} step" + "s" * (len(derived.steps) > 1)
     steps = f"<details><summary>{count}</summary>\n{rows}\n</details>\n" if derived.steps else ""
+    name = html.escape(derived.key)
     return (
-        f'<article id="{derived.key}">\n<h3>{prose.html_text(derived.title)}</h3>\n'
-        f'<div class="where"><code>{derived.key}</code></div>\n{_formula(derived.formula)}\n{steps}</article>'
+        f'<article id="{name}">\n<h3>{prose.html_text(derived.title)}</h3>\n'
+        f'<div class="where"><code>{name}</code></div>\n{_formula(derived.formula)}\n{steps}</article>'
     )
 
 

@@ -2,8 +2,12 @@ r"""The book in LaTeX, for pdflatex with nothing beyond the recommended packages
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 from symdyn.render import prose
 from symdyn.render.chapters import BADGES, Chapter, Derived, Formula, Section
+from symdyn.render.mathematics import admitted
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,openany]{book}
 \usepackage[margin=25mm]{geometry}
@@ -43,9 +47,23 @@ FRONT = r"""\title{symdyn\\[1ex]\large The theory of learning dynamics, derived 
 def latex_book(chapters: tuple[Chapter, ...]) -> str:
     """The whole document."""
     body = "\n".join(_chapter(chapter) for chapter in chapters)
+    body = _FOREIGN.sub(lambda found: _known(found.group()), body)
     return (
         f"{PREAMBLE}{FRONT}\\begin{{document}}\n\\maketitle\n\\tableofcontents\n{body}\n\\end{{document}}\n"
     )
+
+
+_FOREIGN = re.compile(r"[^\n\x20-\x7e]")
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+_LETTERS = frozenset("ßæÆøØœŒåÅłŁ·§«»")
+
+
+def _known(character: str) -> str:
+    """A character that pdflatex has a glyph for, and its code point of any other, at which it would stop."""
+    parts = unicodedata.normalize("NFD", character)
+    if character in _LETTERS or (len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS):
+        return character
+    return f"[U+{ord(character):04X}]"
 
 
 def _chapter(chapter: Chapter) -> str:
@@ -93,20 +111,25 @@ def _badge(section: Section) -> str:
 
 def _derived(derived: Derived) -> str:
     parts = [
-        rf"\subsection*{{{prose.latex(derived.title)}}}\label{{{derived.key}}}",
+        rf"\subsection*{{{prose.latex(derived.title)}}}\label{{{_label(derived.key)}}}",
         _breakable(derived.key),
         _formula(derived.formula),
     ]
-    parts += [f"{prose.latex(step.reason)}:\n\\formula{{{step.latex}}}" for step in derived.steps]
+    parts += [f"{prose.latex(step.reason)}:\n\\formula{{{admitted(step.latex)}}}" for step in derived.steps]
     return "\n\n".join(parts)
 
 
 def _reference(key: str) -> str:
-    return rf"\hyperref[{key}]{{{_breakable(key)}}} (p.~\pageref{{{key}}})"
+    return rf"\hyperref[{_label(key)}]{{{_breakable(key)}}} (p.~\pageref{{{_label(key)}}})"
+
+
+def _label(key: str) -> str:
+    """A key as TeX's name of a place: anything but letters, digits and their marks is spelled by its code."""
+    return re.sub(r"[^A-Za-z0-9._-]", lambda found: f"-{ord(found.group()):x}-", key)
 
 
 def _formula(form: Formula) -> str:
-    tex = f"\\formula{{{form.latex}}}" if form.latex else ""
+    tex = f"\\formula{{{admitted(form.latex)}}}" if form.latex else ""
     return f"{prose.latex(form.words)} {tex}".strip()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from symdyn.render.layout import width
+from symdyn.render.mathematics import admitted, is_formula, read_back, words_of
 from symdyn.render.typed import formulas
 
 UNICODE = {
@@ -85,9 +86,12 @@ _LETTER = re.compile("[" + "".join(_PRECOMPOSED) + "]")
 
 
 def segments(text: str) -> Iterator[tuple[bool, str]]:
-    r"""(is a formula, text) for each piece of a sentence: what stands in `$…$`, and what else is mathematics."""
+    r"""(is a formula, text) for each piece of a sentence: what stands in `$…$`, and what else is mathematics. What
+    would be a formula and is none is shown as it was typed.
+    """
     for formula, piece in formulas(text):
-        yield formula, " ".join(in_mathematics(piece).split()) if formula else piece
+        shown = admitted(" ".join(in_mathematics(_DOLLAR.sub("", piece)).split())) if formula else piece
+        yield formula, shown
 
 
 def _command(character: str) -> str:
@@ -107,17 +111,30 @@ def _commands(run: str) -> str:
     return " ".join(pieces)
 
 
+_DOLLAR = re.compile(r"(?<!\\)\$")
+
+
 def in_mathematics(tex: str) -> str:
-    """A formula with its Unicode symbols and accents replaced by commands, and one shape for φ and for roots."""
+    r"""A formula with its Unicode symbols and accents replaced by commands, and one shape for φ and for roots; what is
+    no formula, as words (`symdyn.render.mathematics.admitted`).
+    """
+    shown = _in_commands(tex)
+    return shown if is_formula(shown) else admitted(tex)
+
+
+def _in_commands(tex: str) -> str:
     tex = _ROOT.sub(r"\\sqrt{\1\2}", _PHI.sub(r"\\phi", tex))
     tex = _LETTER.sub(lambda m: f"{_PRECOMPOSED[m.group()]} ", tex)
     tex = _ACCENT.sub(lambda m: f"{_COMBINED[m.group(2)]}{{{_command(m.group(1))}}}", tex)
     return _SYMBOL.sub(lambda m: _commands(m.group()) + " ", tex)
 
 
+_LINE_ENDS = re.compile(r"\n\s*\n\s*|[^\S \n]")
+
+
 def escape(text: str) -> str:
-    """Plain words for LaTeX's text mode."""
-    return "".join(_ESCAPES.get(c, c) for c in text)
+    """Plain words for LaTeX's text mode, without the empty lines that would end a paragraph."""
+    return "".join(_ESCAPES.get(c, c) for c in _LINE_ENDS.sub(" ", text))
 
 
 def latex(text: str) -> str:
@@ -159,17 +176,64 @@ def html_text(text: str) -> str:
 
 
 def mathml(tex: str, block: bool = False) -> str:
-    """MathML of a formula, which current browsers set by themselves; the LaTeX is its alternative text."""
+    """MathML of a formula, which current browsers set by themselves; the LaTeX is its alternative text. What the
+    converter does not know, or makes anything but MathML of, is shown as it was typed.
+    """
     from latex2mathml.converter import convert
 
-    known = tex
+    words: list[str] = []
+
+    def aside(match: re.Match[str]) -> str:
+        words.append(read_back(match.group(1)))
+        return f"\\text{{{_ASIDE}{len(words) - 1}{_ASIDE}}}"
+
+    shown = admitted(tex)
+    known = _TEXT.sub(aside, shown)
     for name, replacement in _ENVIRONMENTS.items():
         known = known.replace(f"{{{name}}}", f"{{{replacement}}}")
-    markup = _VARIANT.sub(_styled, convert(known, display="block" if block else "inline"))
+    try:
+        markup = _VARIANT.sub(_styled, convert(known, display="block" if block else "inline"))
+    except Exception:
+        return _as_typed(tex)
     markup = _ALIGNED.sub(r'columnalign="\1" style="text-align: \1; padding: .3em 0"', markup)
-    return markup.replace("<math ", f'<math alttext="{html.escape(tex)}" ', 1)
+    markup = _WORDS.sub(lambda match: f"<mtext>{_set_words(words[int(match.group(1))])}</mtext>", markup)
+    if not _is_mathml(markup):
+        return _as_typed(tex)
+    return markup.replace("<math ", f'<math alttext="{html.escape(shown)}" ', 1)
 
 
+def _set_words(words: str) -> str:
+    return html.escape(words, quote=False).replace(" ", "&#x000A0;")
+
+
+def _as_typed(tex: str) -> str:
+    return f"<code>{html.escape(tex)}</code>"
+
+
+def _is_mathml(markup: str) -> bool:
+    """Whether a page takes it for MathML and nothing else: elements for formulas, attributes for their looks."""
+    from xml.etree import ElementTree
+
+    try:
+        elements = list(ElementTree.fromstring(markup).iter())
+    except ElementTree.ParseError:
+        return False
+    tags = {element.tag.rpartition("}")[2] for element in elements}
+    return tags <= _ELEMENTS and all(_ATTRIBUTES.issuperset(element.attrib) for element in elements)
+
+
+_TEXT = re.compile(r"\\text\{((?:[^{}\\]|\\.|\{\})*)\}")
+_ASIDE = "\ue000"  # a character of private use, which is not admitted
+_WORDS = re.compile(f"<mtext>{_ASIDE}([0-9]+){_ASIDE}</mtext>")
+_ELEMENTS = words_of(
+    """math mrow mi mn mo mtext mspace msup msub msubsup mover munder munderover mfrac msqrt mroot mtable mtr mtd mstyle
+    mpadded menclose mphantom mmultiscripts mprescripts none"""
+)
+_ATTRIBUTES = words_of(
+    """display mathvariant stretchy fence form largeop movablelimits minsize maxsize lspace rspace width height depth
+    linethickness displaystyle scriptlevel columnalign rowspacing columnspacing accent accentunder separator symmetric
+    columnlines rowlines notation style mathsize"""
+)
 _ENVIRONMENTS = {"aligned": "align*", "gathered": "matrix"}
 """What the converter calls them."""
 _ALIGNED = re.compile('columnalign="(left|right)"')
