@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import dis
 import json
-import re
 import math
+import re
 import subprocess
 import sys
 import threading
