@@ -175,9 +175,17 @@ def ata_2x2(
     return found if len(read["t"].shape) else tuple(x[..., 0] for x in found)
 
 
+_LATE = {"float32": 40.0, "float64": 300.0}
+"""Where e to the minus this may leave the range in a product, a coupling is computed by its logarithm."""
+
+
+def _precision(x: Array) -> str:
+    return str(x.dtype).rpartition(".")[2]
+
+
 def _extreme(*numbers: Array) -> Array:
     """Where one of the numbers is too large or too small for plain products of a few of them."""
-    exponent = _BINADES[str(numbers[0].dtype).rpartition(".")[2]]
+    exponent = _BINADES[_precision(numbers[0])]
     found: Any = False
     for x in map(arrays.detach, numbers):
         found = found | ((abs(x) > 2.0**exponent) | ((abs(x) < 2.0**-exponent) & (x != 0)))
@@ -189,15 +197,19 @@ def _within_range(read: Collected, times: Array, *start: Array) -> tuple[Array, 
     xp, (a1, a2, b, s1, s2) = read.xp, start
     far = _extreme(times, *start)
     fallen = abs(b) * xp.exp(-s1 * times) * xp.exp(-s2 * times)
-    # Of a coupling that has decayed, the first digits to go are those of what has decayed in it.
+    # Of what has decayed, the first digits to go are those of its factors.
     limits = xp.finfo(b.dtype)
-    faint = far | ((arrays.detach(fallen) < limits.tiny / limits.eps) & (b != 0) & (a1 * a2 > 0))
+    lowest = limits.tiny / limits.eps
+    E1, E2 = (arrays.detach(xp.exp(-2 * s * times)) for s in (s1, s2))
+    kept = [xp.where(a > 0, a, 1.0) for a in map(arrays.detach, (a1, a2))]
+    decayed = far | (kept[0] * E2 < lowest) | (kept[1] * E1 < lowest) | (lowest > E1 * E2)
+    faint = decayed | ((arrays.detach(fallen) < lowest) & (b != 0) & (a1 * a2 > 0))
     if not read.traced and not bool(faint.any()):
         return _two_modes(xp, times, *start)
     whole = xp.zeros_like(fallen)
     plain = _two_modes(xp, *(arrays.where(xp, far, 0.25, x + whole) for x in (times, *start)))
     rest = _far(xp, *(arrays.where(xp, faint, x + whole, 0.25) for x in (times, *start)))
-    masks = (far, far, faint)
+    masks = (decayed, decayed, faint)
     return tuple(xp.where(m, y, x) for m, x, y in zip(masks, plain, rest, strict=True))  # type: ignore[return-value]
 
 
@@ -226,7 +238,22 @@ def _far(
     )
     fraction = arrays.where(xp, alone, 1.0, left[1] / held[1])
     mixed = b / roots[0] / roots[1] / (kept[0] + elapsed[0] / kept[0]) * fraction / apart[1]
-    return first, second, arrays.where(xp, alive[0] & alive[1], mixed, 0.0)
+    late = (s1 * t > _LATE[_precision(b)]) | (s2 * t > _LATE[_precision(b)])
+    coupled = alive[0] & alive[1] & (b != 0)
+    if arrays.is_tensor(late) or late.any():
+        size = arrays.where(xp, coupled & late, abs(b), 1.0)
+        logs = [-s * t - xp.log(root) for s, root in zip((s1, s2), roots, strict=True)]
+        stronger = arrays.detach(s1) >= arrays.detach(s2)
+        grown = [arrays.hypot(xp, k, arrays.sqrt(xp, d)) for k, d in zip(kept, elapsed, strict=True)]
+        shared = logs[0] + logs[1] - 2 * xp.log(held[1]) - 2 * xp.log(grown[0])
+        apart_by = xp.where(stronger, logs[0] - logs[1], logs[1] - logs[0])
+        of_one = apart_by - 2 * xp.log(arrays.where(xp, stronger, grown[0], grown[1]))
+        exponent = (
+            xp.log(size) - xp.log(roots[0]) - xp.log(roots[1]) + arrays.where(xp, alone, of_one, shared)
+        )
+        fallen = xp.exp(arrays.where(xp, coupled & late, exponent, 0.0))
+        mixed = arrays.where(xp, late, xp.where(b < 0, -fallen, fallen), mixed)
+    return first, second, arrays.where(xp, coupled, mixed, 0.0)
 
 
 def _elapsed(xp: Any, s: Array, t: Array) -> Array:
