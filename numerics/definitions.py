@@ -18,6 +18,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 COMPOUND = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match, getattr(ast, "TryStar", ast.Try))
 Key = tuple[str, str]  # a module, and a name in it: Class.method for a method
+TELLING = ("constexpr", "ClassVar", "InitVar", "KW_ONLY")
 UNSAID = {"ctx", "type_comment", "kind", "lineno", "type_params"}
 
 
@@ -82,6 +83,8 @@ def _sort_in(node: ast.stmt, module: Module) -> None:
             _belongs(node, {base} if base in module.statements else set(), module)
     elif isinstance(node, COMPOUND):
         if _is_for_types(node):
+            for other in node.orelse:  # what stands there when the code runs
+                _sort_in(other, module)
             return
         for part in ast.walk(node):
             if isinstance(part, ast.Import | ast.ImportFrom):
@@ -140,8 +143,12 @@ def _base(node: ast.expr) -> str | None:
 
 def _registers_with(decorator: ast.expr) -> str | None:
     """The name in whose table a decorator such as ``rule.register(kind)`` enters what it decorates."""
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    called = _called(decorator)
     return _base(called) if isinstance(called, ast.Attribute) else None
+
+
+def _called(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def _imported(node: ast.Import | ast.ImportFrom, module: Module) -> None:
@@ -246,6 +253,7 @@ class Writer:
     attributes: set[str] = field(default_factory=set)
     computed: bool = False
     own: str = ""
+    typed: bool = False  # whether the types of what a class has count: other distributions may read them
 
     def said(self) -> Said:
         return Said("\n".join(self.text), tuple(self.named), frozenset(self.attributes), self.computed)
@@ -371,6 +379,8 @@ class Writer:
         """A function in another; one at the top level has no name of its own."""
         self.text.append(f"({type(node).__name__} {node.name if self.scopes else ''}")
         self.write(node.decorator_list)
+        if any(getattr(_called(part), "attr", "") == "register" for part in node.decorator_list):
+            self.text.append(ast.unparse(node.args))  # the type of an argument tells for what it is entered
         self._defaults(node.args)
         self._annotation(node.returns)
         self._inside(node, node.body)
@@ -410,9 +420,9 @@ class Writer:
         self.text.append(")")
 
     def _annotation(self, node: ast.expr | None) -> None:
-        """A type says nothing of numbers, but tells a compiler what is constant."""
-        if node is not None and "constexpr" in ast.unparse(node):
-            self.text.append("constexpr")
+        """A type says nothing of numbers, but tells a compiler what is constant, and a dataclass what is no field."""
+        words = ast.unparse(node) if node is not None else ""
+        self.text.extend(word for word in TELLING if word in words)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self._annotation(node.annotation)
@@ -436,6 +446,8 @@ class Writer:
             if isinstance(part, FUNCTIONS):
                 self.method(part)
             elif not _is_idle(part):
+                if self.typed and isinstance(part, ast.AnnAssign):
+                    self.text.append(ast.unparse(part.annotation))
                 self.write(part)
         self.scopes.pop()
         self.text.append(")")

@@ -49,13 +49,15 @@ def source_of(module: str, attribute: str) -> Source:
     """The code that the study reaches which ``attribute`` of a module declares.
 
     The packages that are followed are ours and the study's own: its package, or, for a module in no package, the
-    modules and packages in its folder. A module that ``python -m`` runs is known by its own name. Methods count where
-    an attribute of their name is asked for by any of this code, or where another distribution may call them. Statements
-    that have an effect beside binding a name count where their module is imported; a C source beside a module counts as
-    it is. Results that are loaded by key count, all of them where the key is computed. Where a module is imported by a
-    computed name all of its importer's package counts, and for a study that is declared within a function all of its
-    module. Raises StudyError for a module whose source cannot be found, such as a notebook or a script, or cannot be
-    read.
+    modules and packages in its folder. A module that ``python -m`` runs is known by its own name. Methods of a
+    user's classes count with their class; those of ours where an attribute of their name is asked for by any of
+    this code, or where their class is derived from one of another distribution, which may call them. Statements
+    that have an effect beside binding a name count where their module is imported; a C source beside a module
+    counts as it is. Results that are loaded by key count, all of them where the key is computed. Where a module is
+    imported by a computed name all of its importer's package counts, and for a study that is declared within a
+    function all of its module. Files that are read as data do not count: name them, or what is in them, in the
+    configuration. Raises StudyError for a module whose source cannot be found, such as a notebook or a script, or
+    cannot be read.
     """
     if module == "__main__":
         module = getattr(sys.modules[module].__spec__, "name", module)
@@ -118,7 +120,8 @@ class Reach:
     def _methods(self, key: Key, node: ast.ClassDef) -> set[str]:
         """The methods of a class that may be called."""
         names = {part.name for part in node.body if isinstance(part, FUNCTIONS)}
-        if "*" in self.asked or f"{'.'.join(key)}.*" in self.asked or self._is_foreign(key, node):
+        ours = key[0].split(".")[0] in PACKAGES
+        if not ours or {"*", f"{'.'.join(key)}.*"} & self.asked or self._is_foreign(key, node):
             return names
         return {
             name for name in names if name in self.asked or (name.startswith("__") and name.endswith("__"))
@@ -191,7 +194,11 @@ class Reach:
             )
         module = self.packages.module(name)
         writer = Writer(
-            module, self.packages.find, partial(self._pruned, module), own=f"{name}.{attribute.split('.')[0]}"
+            module,
+            self.packages.find,
+            partial(self._pruned, module),
+            own=f"{name}.{attribute.split('.')[0]}",
+            typed=name.split(".")[0] not in PACKAGES,
         )
         if attribute == EFFECTS:
             for statement in self._effects(module):

@@ -193,20 +193,7 @@ class Packages:
         if kept and len(kept) == len(homes):
             return Named(word=f"kept {name}")
         followed = [key for key in homes if key not in kept]
-        return Named(tuple(followed or (key for part in inside for key in self.all_of(part))))
-
-    def _all_of(self, home: str) -> list[Key]:
-        """Every definition of a module."""
-        found = self.module(home)
-        if found is None or self.is_kept(home):
-            return []
-        return [(home, name) for name in found.statements]
-
-    def _is_followed(self, module: str) -> bool:
-        return module.split(".")[0] in self.packages
-
-    def _is_kept(self, module: str) -> bool:
-        return any(module == name or module.startswith(f"{name}.") for name in BOOKKEEPING)
+        return Named(tuple(followed or (key for part in (package, *inside) for key in self.all_of(part))))
 
 
 def file_of(module: str) -> Path | None:

@@ -18,6 +18,7 @@ import pytest
 import numerics
 from numerics.evidence import FOLDER
 from numerics.fingerprint import PACKAGES, source_of
+from numerics.names import BOOKKEEPING, file_of
 from numerics.study import StudyError, index
 
 ROOT = Path(numerics.__file__).parents[1]
@@ -104,6 +105,20 @@ class Ruler(Base):
         return 6
 """
 
+FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import SIZE\nelse:\n"
+RULE = """import functools
+
+
+@functools.singledispatch
+def rule(x):
+    return 1
+
+
+@rule.register
+def _(x: KIND):
+    return 2
+"""
+
 SAME = {
     "a docstring": (STUDY, STUDY.replace("A toy.", "Another toy.")),
     "a comment": (STUDY, STUDY.replace("def cells", "# why\ndef cells")),
@@ -144,10 +159,6 @@ SAME = {
         with_body(
             "return batch", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import path"
         ),
-    ),
-    "a class's method that nobody asks for": (
-        with_body("return Ruler().measure()", CLASS),
-        with_body("return Ruler().measure()", CLASS.replace("return 6", "return 7")),
     ),
 }
 
@@ -269,6 +280,32 @@ CHANGED = {
         with_body("return one(two(batch)) + 1", "def one(x):\n    return x\n\n\ndef two(x):\n    return -x"),
         with_body("return two(one(batch)) + 1", "def one(x):\n    return x\n\n\ndef two(x):\n    return -x"),
     ),
+    "a method that only another distribution asks for": (
+        with_body("return Ruler().measure()", CLASS),
+        with_body("return Ruler().measure()", CLASS.replace("return 6", "return 7")),
+    ),
+    "what stands for a name that is imported for types": (
+        with_body(
+            "return SIZE",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import SIZE\nelse:\n    SIZE = 3",
+        ),
+        with_body(
+            "return SIZE",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from os import SIZE\nelse:\n    SIZE = 4",
+        ),
+    ),
+    "the kind of number that a rule is entered for": (
+        with_body("return rule(batch)", RULE.replace("KIND", "int")),
+        with_body("return rule(batch)", RULE.replace("KIND", "float")),
+    ),
+    "what is no field of a class": (
+        with_body("return Ruler()", CLASS.replace("unit = 1", "unit: int = 1")),
+        with_body("return Ruler()", CLASS.replace("unit = 1", "unit: ClassVar[int] = 1")),
+    ),
+    "the type of what a class has": (
+        with_body("return Ruler()", CLASS.replace("unit = 1", "unit: int = 1")),
+        with_body("return Ruler()", CLASS.replace("unit = 1", "unit: str = 1")),
+    ),
     "a name that is deleted": (
         with_body("return SIZE", "SIZE = 3"),
         with_body("return SIZE", "SIZE = 3\ndel SIZE"),
@@ -372,6 +409,28 @@ def test_a_class_that_its_base_takes_notice_of_counts(hashed):
     files = {"study.py": study, "base.py": base}
     first = hashed({**files, "kinds.py": kinds})
     assert first != hashed({**files, "kinds.py": kinds.replace("size = 3", "size = 4")})
+
+
+@pytest.mark.parametrize("name", ["table.py", "table/__init__.py"])
+def test_a_value_that_is_made_when_it_is_asked_for_counts(hashed, name):
+    lazy = "def __getattr__(name):\n    return 3\n"
+    study = with_body("return SIZE", "from toyroom.table import SIZE")
+    assert hashed({"study.py": study, name: lazy}) != hashed(
+        {"study.py": study, name: lazy.replace("3", "4")}
+    )
+
+
+def test_methods_of_ours_count_where_they_are_asked_for(hashed, monkeypatch):
+    monkeypatch.setattr("numerics.fingerprint.PACKAGES", (*PACKAGES, "toyroom"))
+    study = with_body("return Ruler().measure()", CLASS)
+    first = hashed({"study.py": study})
+    assert first == hashed({"study.py": study.replace("return 6", "return 7")})
+    for asked in ("return 5", "self.size = 2", "self._inner()"):
+        assert first != hashed({"study.py": study.replace(asked, f"{asked} + 1")})
+
+
+def test_what_is_left_out_is_there():
+    assert [name for name in BOOKKEEPING if file_of(name) is None] == []
 
 
 def test_the_inits_above_a_module_count_by_what_they_do(hashed):
