@@ -156,20 +156,26 @@ class Zero:
         return Finding("UNKNOWN", "tested", f"{self.label}: {sp.N(worst, 3)} at {count} points")
 
 
-@dataclass(frozen=True)
-class Compiles(Zero):
-    """The form that compiles, minus the value that is proved, vanishes: by proof, as agreeing points prove nothing."""
+class ByProof:
+    """What a claim must be besides: proved, as points that agree prove nothing. To stand before the kind of claim."""
 
-    label: str = "form that compiles minus the value"
+    label: str
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         try:
-            return super().refute(domain, cell)
-        except ValueError as foreign:  # a symbol of which the domain knows nothing
+            return super().refute(domain, cell)  # type: ignore[misc, no-any-return]
+        except ValueError as foreign:  # a symbol, or a shape, of which the domain knows nothing
             raise Undecided(f"the {self.label}: {foreign}") from foreign
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
         raise Undecided(f"the {self.label} is not proved to vanish")
+
+
+@dataclass(frozen=True)
+class Compiles(ByProof, Zero):
+    """The form that compiles, minus the value that is proved, vanishes."""
+
+    label: str = "form that compiles minus the value"
 
 
 RELATIONS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False), "!=": (0, True)}

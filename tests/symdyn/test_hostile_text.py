@@ -364,11 +364,10 @@ def hostile():
 def test_a_notebook_shows_text_as_text(hostile, monkeypatch):
     counts = Counter()
     for text in [*COMMANDS[::3], *BROKEN[::4], *MARKUP, *WRAPPED[::25]]:
+        if not text.strip() or "\ud800" in text:  # no docstring, or none that a file can hold
+            continue
         counts["tried"] += 1
         REGISTERED.pop("user.square", None)
-        if not text.strip() or "\ud800" in text:
-            counts["right"] += 1
-            continue
         made = hostile(text)
         page, tex = Page(result_html(made)), made._repr_latex_()
         wrong = [
