@@ -2,8 +2,9 @@
 
 The input decides: with a tensor among the arguments the function computes in torch, on the tensors' device,
 in the widest of their floating dtypes; otherwise it computes in NumPy. Python numbers and lists follow the
-arrays (NumPy arrays follow tensors), integer arrays become float64, float32 stays float32. torch is never
-imported here: an argument can only be a tensor if torch is loaded already.
+arrays (NumPy arrays follow tensors), integer arrays become float64, float32 stays float32; `symdyn.compile.kinds` says
+what else is taken and what is refused. torch is never imported here: an argument can only be a tensor if torch is
+loaded already.
 
 A public function reads its arguments with `collect`, checks shapes always and values only where values exist
 (not inside `torch.func` transforms or `torch.compile`), and then runs a bare kernel written against `xp`,
@@ -21,11 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from symdyn.compile.kinds import as_numpy, beyond_range, dtype_of
+
 Array = Any
 Namespace = Any
 
 _SHOWN = 5
-_ACCEPTED = "float32, float64 or integers"
+_NUMPY = {"torch.float32": np.dtype(np.float32), "torch.float64": np.dtype(np.float64)}
+_MOST = 3e38  # within the range of float32
 _PHI1_SERIES = tuple(1.0 / math.factorial(n + 1) for n in range(10))
 
 
@@ -83,8 +87,9 @@ def namespace(*values: object) -> Namespace:
 def collect(**arguments: object) -> Collected:
     """Convert the named arguments to arrays of one backend, dtype and device.
 
-    Raises TypeError, naming the argument, for complex, half precision, object or non-numeric data, and
-    ValueError for tensors on different devices or a ragged list.
+    Raises TypeError, naming the argument, for what `symdyn.compile.kinds` refuses (complex, half precision, object or
+    non-numeric data, masked, sparse and quantised arrays), and ValueError for tensors on different devices, a ragged
+    list, and numbers that overflow in the dtype of the other arguments.
     """
     if any(is_tensor(value) for value in arguments.values()):
         return _collect_torch(arguments)
@@ -92,38 +97,35 @@ def collect(**arguments: object) -> Collected:
 
 
 def _collect_numpy(arguments: Mapping[str, object]) -> Collected:
-    arrays = {name: _as_numpy(name, value) for name, value in arguments.items()}
-    decisive = [arrays[n].dtype for n, v in arguments.items() if isinstance(v, (np.ndarray, np.generic))]
-    dtype = np.result_type(*(_floating(kind) for kind in decisive)) if decisive else np.dtype(np.float64)
-    return Collected(np, dtype, False, {name: array.astype(dtype) for name, array in arrays.items()})
+    arrays = {name: as_numpy(name, value) for name, value in arguments.items()}
+    decisive = [arrays[name].dtype for name, value in arguments.items() if not _follows(value)]
+    dtype = np.result_type(*decisive) if decisive else np.dtype(np.float64)
+    return Collected(np, dtype, False, {name: _in_dtype(name, x, dtype) for name, x in arrays.items()})
 
 
-def _as_numpy(name: str, value: object) -> Array:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a rectangular array of real numbers: {error}") from None
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real; its dtype is {array.dtype}")
-    narrow = array.dtype.kind == "f" and array.dtype not in (np.float32, np.float64)
-    if narrow or array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers ({_ACCEPTED}); its dtype is {array.dtype}")
-    return array
+def _follows(value: object) -> bool:
+    """Whether the dtype of a value is decided by others: of a Python number or list, but not of an array of any kind."""
+    return isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
 
 
-def _floating(dtype: Any) -> Any:
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+def _in_dtype(name: str, array: Array, dtype: Any) -> Array:
+    """A copy of the array in a dtype, in whose range its finite numbers have to be."""
+    if array.dtype.itemsize <= dtype.itemsize:
+        return array.astype(dtype)
+    with np.errstate(over="ignore"):
+        found = array.astype(dtype)
+    if (np.isinf(found) & np.isfinite(array)).any():
+        raise beyond_range(name, dtype)
+    return found
 
 
 def _collect_torch(arguments: Mapping[str, object]) -> Collected:
     torch: Any = loaded_torch()
     tensors: dict[str, Any] = {name: value for name, value in arguments.items() if is_tensor(value)}
-    for name, tensor in tensors.items():
-        _check_torch_dtype(torch, name, tensor)
-    device = _common_device(tensors)
     dtype = torch.float32
-    for tensor in tensors.values():
-        dtype = torch.promote_types(dtype, tensor.dtype if tensor.dtype.is_floating_point else torch.float64)
+    for name, tensor in tensors.items():
+        dtype = torch.promote_types(dtype, dtype_of(torch, name, tensor))
+    device = _common_device(tensors)
     arrays = {
         name: tensors[name].to(dtype) if name in tensors else _as_torch(torch, name, value, dtype, device)
         for name, value in arguments.items()
@@ -132,19 +134,13 @@ def _collect_torch(arguments: Mapping[str, object]) -> Collected:
 
 
 def _as_torch(torch: Any, name: str, value: Any, dtype: Any, device: Any) -> Array:
-    if isinstance(value, float) or type(value) is int:
-        return torch.full((), value, dtype=dtype, device=device)
-    if torch.compiler.is_compiling():
+    number, compiling = isinstance(value, float) or type(value) is int, torch.compiler.is_compiling()
+    if number and (compiling or -_MOST < value < _MOST):
+        return torch.full((), value if compiling else float(value), dtype=dtype, device=device)
+    if compiling:
         return torch.as_tensor(value, dtype=dtype, device=device)
-    return torch.as_tensor(_as_numpy(name, value), dtype=dtype, device=device)
-
-
-def _check_torch_dtype(torch: Namespace, name: str, value: Any) -> None:
-    if value.dtype.is_complex:
-        raise TypeError(f"{name} must be real; its dtype is {value.dtype}")
-    narrow = value.dtype.is_floating_point and value.dtype not in (torch.float32, torch.float64)
-    if narrow or value.dtype == torch.bool:
-        raise TypeError(f"{name} must hold real numbers ({_ACCEPTED}); its dtype is {value.dtype}")
+    # In a copy, for torch takes neither reversed nor read-only arrays.
+    return torch.as_tensor(_in_dtype(name, as_numpy(name, value), _NUMPY[str(dtype)]), device=device)
 
 
 def _common_device(tensors: Mapping[str, Any]) -> Any:
