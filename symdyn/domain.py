@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.bridge import isotropic_to_gram
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector, evaluate, substitute
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile.named import unfold
@@ -111,7 +112,7 @@ class Domain:
             point.update(self.sampler(rng, d))
         for definitions in (cell.where, self.let):
             for symbol, expr in definitions.items():
-                value = evaluate(expr if isinstance(expr, Linear) else unfold(sp.sympify(expr)), point)
+                value = evaluate(expr if isinstance(expr, Linear) else unfold(formula(expr)), point)
                 if not all(number.is_finite for number in (value if isinstance(value, list) else [value])):
                     return None
                 if not isinstance(symbol, InnerProductSymbol):
@@ -125,7 +126,7 @@ class Domain:
             {
                 s
                 for e in cell.where.values()
-                for s in sp.sympify(e).free_symbols
+                for s in formula(e).free_symbols
                 if not isinstance(s, InnerProductSymbol)
             }
             - set(self.scalars)
@@ -160,7 +161,7 @@ class Domain:
     def _replace(self, x: Any, definitions: Mapping[sp.Symbol, Any]) -> Any:
         if not definitions:
             return x
-        rules = {s: sp.sympify(e) for s, e in definitions.items()}
+        rules = {s: formula(e) for s, e in definitions.items()}
         return _map(x, lambda e: e.xreplace(rules))
 
 
@@ -171,7 +172,7 @@ def _map(x: Any, f: Callable[[sp.Expr], sp.Expr]) -> Any:
         x = Combination({x: sp.Integer(1)})
     if hasattr(x, "map") and not isinstance(x, sp.Basic):
         return x.map(f)
-    return f(sp.sympify(x))
+    return f(formula(x))
 
 
 def _write_out(x: Any, vectors: Mapping[Vector, Any]) -> Any:

@@ -16,7 +16,7 @@ import sympy as sp
 
 from symdyn.calculus.gram import Vector
 from symdyn.calculus.matrix import Expression, matrix
-from symdyn.calculus.vectors import Printer
+from symdyn.calculus.vectors import Entries, Printer
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,10 @@ class Glossary:
     def vector(self, name: str, latex: str, meaning: str) -> Vector:
         """A vector of any dimension d."""
         return self._declare(Vector(name, latex), latex, meaning)  # type: ignore[no-any-return]
+
+    def entries(self, name: str, latex: str, meaning: str) -> Entries:
+        """A square matrix of any size as the vector of its n² entries: inner products are Frobenius'."""
+        return self._declare(Entries(name, latex), latex, meaning)  # type: ignore[no-any-return]
 
     def matrix(
         self, name: str, rows: Any, cols: Any, latex: str, meaning: str, *, symmetric: bool = False

@@ -24,7 +24,7 @@ from symdyn.domain import Domain
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness, weakest
-from symdyn.statement import Statement
+from symdyn.statement import Statement, vocabulary_of
 
 SEVERITIES = ("typo", "convention", "scope", "substantive")
 STATEMENT_NEEDED = "a derivation returns the statement it derives"
@@ -176,7 +176,7 @@ class Result:
                 f'with symdyn.notation.glossary("{self.topic}")'
             )
         glossary = GLOSSARIES[self.topic]
-        present = _ingredients(self.value)
+        present = vocabulary_of(self.value)
         terms = [term for term in glossary if term.symbol in present]
         if self.argument_names is not None:
             known = {term.name: term for term in glossary}
@@ -307,21 +307,6 @@ class PrintedVerdict:
 
 REGISTERED: dict[str, Result] = {}
 PRINTED: dict[str, PrintedForm] = {}
-
-
-def _ingredients(value: Any) -> set[Any]:
-    """The symbols, vectors and matrices that a value is made of."""
-    from symdyn.compile.words import ingredients
-    from symdyn.proof.claim import atoms
-
-    words = ingredients(value)
-    if words is not None:
-        return words
-    found = atoms(value)
-    present = {a for a in found if not isinstance(a, Dot)}
-    for dot in (a for a in found if isinstance(a, Dot)):
-        present |= {dot.left, dot.right}
-    return present
 
 
 def _topic_of(module: str) -> str:

@@ -19,11 +19,12 @@ from typing import Any, Self
 import sympy as sp
 
 from symdyn.calculus.bridge import isotropic_to_gram
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.vectors import Linear
+from symdyn.calculus.vectors import Dot, Linear
 from symdyn.domain import Cell, Domain
-from symdyn.proof.claim import Compiles, Finding, LimitIs, Order, Sign, Zero
+from symdyn.proof.claim import Compiles, Finding, LimitIs, Order, Sign, Zero, atoms
 from symdyn.proof.mutants import mutations
 from symdyn.proof.tower import Undecided
 
@@ -94,6 +95,18 @@ def difference_in_kind(form: Any, value: Any) -> Any:
         return difference(form, value)
     except (TypeError, ValueError, AttributeError) as obstacle:
         raise TypeError(f"the form that compiles, {form}, is of another kind than {value}") from obstacle
+
+
+def vocabulary_of(x: Any) -> set[Any]:
+    """The symbols, vectors and matrices that a value is made of."""
+    from symdyn.compile.words import ingredients
+
+    words = ingredients(x)
+    if words is not None:
+        return words
+    found = atoms(x)
+    dots = {a for a in found if isinstance(a, Dot)}
+    return (found - dots).union(*({dot.left, dot.right} for dot in dots))
 
 
 def typeset(x: Any) -> str:
@@ -255,11 +268,11 @@ class Solution(Statement):
     compiles: Any = None
 
     def claims(self) -> list[Any]:
-        rules = dict(self.solution)
+        rules = {unknown: formula(closed) for unknown, closed in self.solution.items()}
         out: list[Any] = []
-        for unknown, closed in self.solution.items():
+        for unknown, closed in rules.items():
             if unknown in self.velocity:
-                rate = sp.sympify(self.velocity[unknown]).xreplace(rules)
+                rate = formula(self.velocity[unknown]).xreplace(rules)
                 out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
             out.append(Zero(closed.subs(self.time, 0) - self.initial[unknown], f"initial value of {unknown}"))
         if self.compiles is not None:
@@ -308,7 +321,7 @@ class Limit(Statement):
     on: Domain | None = None
 
     def claims(self) -> list[Any]:
-        return [LimitIs(self.expression, self.variable, sp.sympify(self.to), self.limit, self.side)]
+        return [LimitIs(self.expression, self.variable, formula(self.to), self.limit, self.side)]
 
     def mutants(self) -> Iterator[Mutant]:
         for label, changed in mutations(self.limit):
@@ -326,7 +339,7 @@ class Limit(Statement):
 
     def latex(self) -> str:
         side = "" if abs(self.to) is sp.oo else "^" + self.side
-        to = f"{typeset(self.variable)} \\to {typeset(sp.sympify(self.to))}{side}"
+        to = f"{typeset(self.variable)} \\to {typeset(formula(self.to))}{side}"
         return rf"\lim_{{{to}}} \left({typeset(self.expression)}\right) = {typeset(self.limit)}"
 
 
@@ -345,7 +358,7 @@ class Asymptotic(Statement):
 
     def claims(self) -> list[Any]:
         gap = difference(self.expression, self.leading)
-        return [Order(gap, self.variable, sp.sympify(self.to), self.remainder, self.side, self.sharp)]
+        return [Order(gap, self.variable, formula(self.to), self.remainder, self.side, self.sharp)]
 
     def mutants(self) -> Iterator[Mutant]:
         for label, changed in mutations(self.leading):
@@ -369,7 +382,7 @@ class Asymptotic(Statement):
 
     def latex(self) -> str:
         order = rf"O\left({typeset(self.remainder)}\right)"
-        to = f"{typeset(self.variable)} \\to {typeset(sp.sympify(self.to))}"
+        to = f"{typeset(self.variable)} \\to {typeset(formula(self.to))}"
         return rf"{typeset(self.expression)} = {typeset(self.leading)} + {order}, \qquad {to}"
 
 
@@ -452,9 +465,13 @@ class Follows:
                 yield from ((fact, side) for side in fact.gives())
 
     def _equalities(self, given: Iterable[tuple[Statement, Any]]) -> Iterator[Any]:
+        """The claims that the value is one of the sides, of those that speak of the same things at all."""
+        form = self.chain.compiles
+        spoken = vocabulary_of(form)
         for fact, side in given:
-            with suppress(TypeError):
-                yield fact.same(self.chain.compiles, side)
+            if not spoken or spoken & vocabulary_of(side):
+                with suppress(TypeError):
+                    yield fact.same(form, side)
 
 
 @dataclass(frozen=True)

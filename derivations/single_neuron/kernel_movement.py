@@ -3,7 +3,7 @@
 It is half the squared distance of the two normalised kernels, so it is not negative, does not see the scale of either,
 and is of second order in a relative change of the kernel: that is why it vanishes in the lazy regime. A kernel matrix
 is a sum K = Σ_p g_p g_pᵀ over the parameters, and ⟨g gᵀ, h hᵀ⟩ = (gᵀh)² is not negative; so ⟨K, K'⟩ ≥ 0, and S ≤ 1
-(kunin2024, Sec. 1). Kernels are vectors here, with the Frobenius inner product.
+(kunin2024, Sec. 1). Kernels are vectors of their entries here, with the Frobenius inner product tr KᵀK'.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import sympy as sp
 
 from derivations.single_neuron.symbols import c, column1, column2, kernel1, kernel2
 from symdyn.calculus.gram import Linear, inner, norm, norm2, outer
+from symdyn.calculus.matrix import matrix, trace, vec
+from symdyn.compile.named import cosine_distance
 from symdyn.domain import Cell, Domain
+from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Definition, Existence, Identity, Inequality
+from symdyn.statement import Asymptotic, Definition, Existence, Identity, Inequality, typeset
 
 kernels = Domain(
     (), (kernel1, kernel2), (Cell("K ≠ 0", {norm2(kernel1): 1, norm2(kernel2): 1}),), words="K ≠ 0"
@@ -35,10 +38,38 @@ def frobenius(one, other) -> sp.Expr:
     return (one.T @ other).trace(sp.Integer(1))
 
 
-@result(ledger=("kunin2024.kernel-distance",), domain=kernels, arguments=("kernel1", "kernel2"))
+half_square = norm2(kernel1 / norm(kernel1) - kernel2 / norm(kernel2)) / 2
+HALF_SQUARE = r"\tfrac12\left\|K_{t_1}/\|K_{t_1}\|_F - K_{t_2}/\|K_{t_2}\|_F\right\|_F^2"
+size = sp.Symbol("n", integer=True, positive=True)
+
+
+@result(
+    ledger=("kunin2024.kernel-distance",),
+    domain=kernels,
+    arguments=("kernel1", "kernel2"),
+    requires=(
+        ("a matrix that is not zero", norm2(kernel1) > 0, "kernel1"),
+        ("a matrix that is not zero", norm2(kernel2) > 0, "kernel2"),
+    ),
+)
 def kernel_distance():
-    """The kernel distance."""
-    return Definition("S(t_1,t_2)", distance(kernel1, kernel2))
+    """The kernel distance: one minus the cosine of the kernel matrices as vectors of their entries."""
+    one, other = matrix("K", size, size, "K_{t_1}"), matrix("L", size, size, "K_{t_2}")
+    return Existence(
+        r"half the squared distance of the normalised kernels, with $\langle K,K'\rangle_F=\operatorname{tr}K^\top K'$",
+        (
+            Definition("S(t_1,t_2)", distance(kernel1, kernel2)),
+            MatrixIdentity(
+                (vec(one).T @ vec(other)).scalar(),
+                trace(one.T @ other),
+                ({size: 1}, {size: 2}, {size: 3}),
+                name=r"\langle K_{t_1}, K_{t_2}\rangle_F",
+            ),
+            Identity(distance(kernel1, kernel2), half_square, name=rf"S = {HALF_SQUARE}"),
+        ),
+        compiles=cosine_distance(norm2(kernel1), inner(kernel1, kernel2), norm2(kernel2)),
+        formula=f"S(t_1,t_2) = {typeset(distance(kernel1, kernel2))}",
+    )
 
 
 @result(ledger=("kunin2024.kernel-distance",), domain=scaled)
@@ -50,7 +81,6 @@ def kernel_distance_is_scale_free():
 @result(ledger=("kunin2024.kernel-distance-range",), domain=kernels)
 def kernel_distance_range():
     """The kernel distance is between 0 and 1, and of second order in the relative change of the kernel."""
-    half_square = norm2(kernel1 / norm(kernel1) - kernel2 / norm(kernel2)) / 2
     g, h = outer(column1, column1), outer(column2, column2)
     return Existence(
         r"$0\le S\le1$; S = 0 for kernels that differ in scale alone, S = 1 for kernels of orthogonal features",
@@ -58,7 +88,7 @@ def kernel_distance_range():
             Identity(
                 distance(kernel1, kernel2),
                 half_square,
-                name=r"S = \tfrac12\left\|K_{t_1}/\|K_{t_1}\| - K_{t_2}/\|K_{t_2}\|\right\|^2",
+                name=f"S = {HALF_SQUARE}",
             ),
             Identity(
                 (frobenius(g, h), frobenius(g, g)),

@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, Dot, Flow, GramOperator, Linear, Vector
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.expression import Expression, eye, vector, zero
@@ -73,7 +74,7 @@ def gram_to_word(x: Any, n: Any) -> Any:
         for (u, v), c in x.outer.items():
             square = square + gram_to_word(c, n) * (vector_to_word(u, n) @ vector_to_word(v, n).T)
         return square
-    expr = sympy.sympify(x)
+    expr = formula(x)
     return expr.xreplace(
         {
             dot: (vector_to_word(dot.left, n).T @ vector_to_word(dot.right, n)).scalar()
@@ -104,7 +105,7 @@ def word_to_gram(x: Any, vectors: Mapping[Vector, Expression]) -> Any:
     """
     names = _columns(vectors)
     if not isinstance(x, Expression):
-        return _gram_scalar(sympy.sympify(x), names)
+        return _gram_scalar(formula(x), names)
     if x.rows == 1 and x.cols == 1:
         return _gram_scalar(x.scalar(), names)
     if x.cols == 1:

@@ -17,6 +17,7 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef, UndefinedFunction
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import (
     Combination,
     Dot,
@@ -307,8 +308,8 @@ def evaluate(x: Any, values: Mapping[Any, Any], dimension: int | None = None) ->
     unspecified functions to what stands for them; `dimension` is needed only where no vector has a value.
     Raises ValueError for missing values and for vectors of different lengths.
     """
-    numbers = {s: sympy.sympify(n) for s, n in values.items() if isinstance(s, sympy.Symbol)}
-    arrays = {v: [sympy.sympify(n) for n in row] for v, row in values.items() if isinstance(v, Vector)}
+    numbers = {s: formula(n) for s, n in values.items() if isinstance(s, sympy.Symbol)}
+    arrays = {v: [formula(n) for n in row] for v, row in values.items() if isinstance(v, Vector)}
     functions = {f: stand_in for f, stand_in in values.items() if isinstance(f, UndefinedFunction)}
     lengths = {len(row) for row in arrays.values()} | ({dimension} if dimension is not None else set())
     if len(lengths) > 1:
@@ -364,7 +365,7 @@ def _matching(key: object, value: object) -> Any:
 
 
 def _dots(expr: Scalar) -> list[Dot]:
-    return sorted(sympy.sympify(expr).atoms(Dot), key=lambda dot: dot.name)
+    return sorted(formula(expr).atoms(Dot), key=lambda dot: dot.name)
 
 
 def _atoms(x: Any, whole_dots: bool = True) -> set[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Scalar, Vector, as_scalar, join_terms, transposed_latex
 
 BETA = Vector("beta", r"\beta")
@@ -151,9 +152,9 @@ class Isotropic:
         """
         if self.vector not in values:
             raise ValueError(f"no value given for the vector {self.vector}")
-        beta = [sympy.sympify(b) for b in values[self.vector]]
+        beta = [formula(b) for b in values[self.vector]]
         x = sympy.Add(*(b * b for b in beta))
-        point = {s: sympy.sympify(n) for s, n in values.items() if isinstance(s, sympy.Symbol)} | {self.x: x}
+        point = {s: formula(n) for s, n in values.items() if isinstance(s, sympy.Symbol)} | {self.x: x}
         missing = sorted(str(s) for s in (self.f.free_symbols | self.h.free_symbols) - set(point))
         if missing:
             raise ValueError(f"no value given for {', '.join(missing)}")

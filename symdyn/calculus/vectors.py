@@ -13,6 +13,8 @@ from typing import Any
 import sympy
 from sympy.printing.latex import LatexPrinter
 
+from symdyn.calculus.formula import formula
+
 Scalar = Any  # a SymPy expression; SymPy ships no types
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -23,7 +25,7 @@ def as_scalar(value: object) -> Scalar | None:
     if isinstance(value, sympy.Expr):
         return value
     if isinstance(value, numbers.Rational) and not isinstance(value, bool):
-        return sympy.sympify(value)
+        return formula(value)
     return None
 
 
@@ -79,7 +81,7 @@ def _place(factor: Scalar) -> int:
 
 
 def _norm_latex(vector: Vector, power: Scalar) -> str:
-    return rf"\|{vector.latex()}\|" + ("" if power == 1 else f"^{{{power}}}" if power > 9 else f"^{power}")
+    return vector.norm_latex() + ("" if power == 1 else f"^{{{power}}}" if power > 9 else f"^{power}")
 
 
 def join_terms(terms: Iterator[tuple[Scalar, str]], shown: Mapping[Any, str] | None = None) -> str:
@@ -176,7 +178,7 @@ class Vector(Linear):
         raise AttributeError(f"a Vector is immutable; {attribute!r} cannot be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vector, (self.name, self._latex)
+        return type(self), (self.name, self._latex)
 
     @property
     def terms(self) -> dict[Vector, Scalar]:
@@ -185,7 +187,7 @@ class Vector(Linear):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vector):
             return NotImplemented
-        return (self.name, self.latex()) == (other.name, other.latex())
+        return (type(self), self.name, self.latex()) == (type(other), other.name, other.latex())
 
     def __hash__(self) -> int:
         return hash(("Vector", self.name, self.latex()))
@@ -195,6 +197,27 @@ class Vector(Linear):
 
     def latex(self) -> str:
         return self._latex
+
+    def norm_latex(self) -> str:
+        return rf"\|{self.latex()}\|"
+
+    def inner_latex(self, other: Vector) -> str:
+        return rf"{transposed_latex(self)} {other.latex()}"
+
+
+class Entries(Vector):
+    r"""A square matrix as the vector of its entries: the inner product ⟨K, K'⟩_F is Frobenius', tr KᵀK'.
+
+    It prints as such, and compiled functions take the matrix, (..., n, n).
+    """
+
+    __slots__ = ()
+
+    def norm_latex(self) -> str:
+        return rf"\|{self.latex()}\|_F"
+
+    def inner_latex(self, other: Vector) -> str:
+        return rf"\langle {self.latex()}, {other.latex()}\rangle_F"
 
 
 class Combination(Linear):
@@ -263,7 +286,7 @@ class InnerProductSymbol(sympy.Symbol):
     def _latex(self, printer: LatexPrinter) -> str:
         if self.left == self.right:
             return _norm_latex(self.left, 2)
-        return rf"{transposed_latex(self.left)} {self.right.latex()}"
+        return str(self.left.inner_latex(self.right))
 
 
 # SymPy's printers single out any class whose name is "Dot", so the class itself is called otherwise

@@ -88,6 +88,11 @@ def dot_over(xp: Any, u: Array, v: Array, y: Any, z: Any) -> Array:
     return (_over(u, y) * _over(v, z)).sum(-1)
 
 
+def cosine_distance(xp: Any, u: Array, v: Array) -> Array:
+    """1 - u^T v / (|u| |v|) as half the square of the difference of the unit vectors, exact where it is small."""
+    return ((unit(xp, u) - unit(xp, v)) ** 2).sum(-1) / 2
+
+
 def _over(v: Array, y: Any) -> Array:
     return v / (y if isinstance(y, float) else y[..., None])
 
@@ -232,6 +237,9 @@ class Exact:
 
     def dot_over(self, u: Sequence[Number], v: Sequence[Number], y: Number, z: Number) -> Number:
         return self.divide(self.dot(u, v), y * z)
+
+    def cosine_distance(self, u: Sequence[Number], v: Sequence[Number]) -> Number:
+        return 1 - self.divide(self.dot(u, v), self.norm(u) * self.norm(v))
 
     def norm(self, v: Sequence[Number]) -> Number:
         return self.mp.sqrt(self.mp.fdot(v, v))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import mpmath
 import numpy as np
+import sympy
 
-from symdyn.compile import printers
+from symdyn.compile import kinds, printers
 
 _GUARD_DIGITS = 15
 _ATTEMPTS = 6
@@ -27,7 +30,7 @@ def evaluate_exactly(program: Any, values: Mapping[str, Any], digits: int, check
     """
     if not isinstance(digits, int) or digits < 1:
         raise ValueError(f"digits must be a positive integer, not {digits!r}")
-    _check_arguments(program, values)
+    values = _read(program, values)
     working = digits + _GUARD_DIGITS
     previous = _evaluate(program, values, working, check)
     for attempt in range(_ATTEMPTS):
@@ -45,28 +48,66 @@ def evaluate_exactly(program: Any, values: Mapping[str, Any], digits: int, check
     )
 
 
-def _check_arguments(program: Any, values: Mapping[str, Any]) -> None:
-    lengths = {}
+def _read(program: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as numbers and lists of numbers; TypeError, naming the argument, for anything else."""
+    read: dict[str, Any] = {}
     for name, value in values.items():
-        vector = name in program.vectors
-        if vector != _is_sequence(value):
-            wanted = "a sequence of numbers" if vector else "a number"
-            raise TypeError(f"{name} must be {wanted} on mpmath, not {value!r}")
-        for part in value if vector else (value,):
-            if isinstance(part, (complex, np.complexfloating, mpmath.mpc)):
-                raise TypeError(f"{name} must be real, not {part!r}")
-        if vector:
-            lengths[name] = len(value)
-    if len(set(lengths.values())) > 1 or 0 in lengths.values():
-        raise ValueError(f"all vectors of {program.name} must have one length, at least 1, not {lengths}")
+        kinds.refuse(name, value)
+        if name not in program.vectors:
+            read[name] = real_number(name, value)
+        elif name in program.matrices:
+            read[name] = _entries(name, value)
+        elif _is_sequence(value):
+            read[name] = [real_number(name, part) for part in value]
+        else:
+            raise TypeError(f"{name} must be a sequence of numbers on mpmath, not {value!r:.60}")
+    matrices = {name: len(read[name]) for name in program.matrices}
+    vectors = {name: len(read[name]) for name in program.vectors if name not in matrices}
+    for lengths in (vectors, matrices):
+        if len(set(lengths.values())) > 1 or 0 in lengths.values():
+            raise ValueError(f"all vectors of {program.name} must have one length, at least 1, not {lengths}")
+    return read
+
+
+def _entries(name: str, value: Any) -> list[Any]:
+    """The entries of a square matrix, row by row."""
+    rows = list(value) if _is_sequence(value) else []
+    if not rows or not all(_is_sequence(row) and len(row) == len(rows) for row in rows):
+        raise TypeError(
+            f"{name} must be a square matrix on mpmath, a sequence of its rows, not {value!r:.60}"
+        )
+    return [real_number(name, entry) for row in rows for entry in row]
+
+
+def real_number(name: str, value: Any) -> Any:
+    """The value if it is one real number; out of an array of no axes its number.
+
+    Raises TypeError, naming the argument: text is no number, even if it spells one, and is never evaluated.
+    """
+    kinds.refuse(name, value)
+    if getattr(value, "shape", None) == () and not isinstance(value, (np.generic, sympy.Basic)):
+        value = value.item()
+    if isinstance(value, sympy.Expr) and value.is_number:
+        found = value.evalf(15)
+        if found.is_Float or found.is_Rational or found in (sympy.nan, sympy.oo, -sympy.oo):
+            return value
+    known = (numbers.Rational, float, np.integer, np.floating, Decimal)
+    if (isinstance(value, known) and not isinstance(value, bool)) or hasattr(value, "_mpf_"):
+        return value
+    complex_ = isinstance(value, (numbers.Complex, mpmath.mpc)) or getattr(value, "is_number", False) is True
+    if complex_ and not isinstance(value, (bool, sympy.logic.boolalg.Boolean)):
+        raise TypeError(f"{name} must be real, not {value!r:.60}")
+    raise TypeError(
+        f"{name} must be a number on mpmath, not {type(value).__name__} {value!r:.60}: give an int, a Fraction, a "
+        "Decimal, a float, or a number of SymPy or mpmath"
+    )
 
 
 def _is_sequence(value: object) -> bool:
-    return (
-        isinstance(value, (Sequence, np.ndarray))
-        and not isinstance(value, (str, bytes))
-        and np.ndim(value) > 0
-    )
+    """Whether a value has several numbers; an array of no axes has one, and so has text none."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview))
 
 
 def _evaluate(program: Any, values: Mapping[str, Any], digits: int, check: bool) -> tuple[Any, ...]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from symdyn.calculus.vectors import Vector
-from symdyn.compile import arrays, printers
+from symdyn.calculus.vectors import Entries, Vector
+from symdyn.compile import arrays, linalg, printers
 from symdyn.compile.exact import evaluate_exactly
 from symdyn.compile.heads import BACKENDS
 from symdyn.compile.lower import Graph, Lowering
-from symdyn.compile.outputs import Output, output
+from symdyn.compile.outputs import SCALAR, Output, output
 from symdyn.compile.signs import known_signs
 
 __all__ = ["Argument", "Compiled", "Condition", "build"]
@@ -62,6 +63,11 @@ class _Program:
     @property
     def vectors(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.arguments if isinstance(a.symbol, Vector))
+
+    @property
+    def matrices(self) -> tuple[str, ...]:
+        """Those of the vectors that are the entries of a square matrix."""
+        return tuple(a.name for a in self.arguments if isinstance(a.symbol, Entries))
 
     @property
     def squared(self) -> tuple[str, ...]:
@@ -113,6 +119,8 @@ def build(
     like = next((a.symbol for a in arguments if isinstance(a.symbol, Vector)), None)
     values = value if isinstance(value, tuple) else (value,)
     outputs = tuple(output(lowering, part, like) for part in values)
+    if any(isinstance(a.symbol, Entries) for a in arguments) and any(out.rank != SCALAR for out in outputs):
+        raise ValueError(f"{name}: of matrices as vectors of their entries, only numbers compile")
     for condition in conditions:
         if condition.blamed not in [argument.name for argument in arguments]:
             raise ValueError(f"{name}: the condition {condition.description!r} blames no argument of it")
@@ -202,7 +210,7 @@ class Compiled:
             raise TypeError(
                 f"{self.__name__} was built for NumPy; convert the tensor with .numpy(force=True)"
             )
-        return self._run(arrays.collect(**values), check)
+        return self._run(_flat(self._program, arrays.collect(**values)), check)
 
     def _run(self, collected: arrays.Collected, check: bool) -> Any:
         backend = "numpy" if collected.xp.__name__ == "numpy" else "torch"
@@ -258,6 +266,20 @@ def _kernels(program: _Program, backend: str) -> tuple[Any, Any]:
     return values, test
 
 
+def _flat(program: _Program, collected: arrays.Collected) -> arrays.Collected:
+    """The arguments with matrices (..., n, n) as vectors (..., n²) of their entries."""
+    if not program.matrices:
+        return collected
+    shapes = {name: tuple(collected[name].shape) for name in program.matrices}
+    for name in shapes:
+        linalg.check_square(name, collected[name])
+    if len({shape[-1] for shape in shapes.values()}) > 1:
+        listed = ", ".join(f"{name} is {shape[-2:]}" for name, shape in shapes.items())
+        raise ValueError(f"all matrices of {program.name} must have one size; {listed}")
+    flat = {name: collected[name].reshape((*s[:-2], s[-1] ** 2)) for name, s in shapes.items()}
+    return dataclasses.replace(collected, arrays={**collected.arrays, **flat})
+
+
 def _like(collected: arrays.Collected) -> Any:
     return next(iter(collected), None)
 
@@ -293,12 +315,12 @@ def _shapes(program: _Program, collected: arrays.Collected) -> tuple[tuple[int, 
     """The batch shape and the dimension of the vectors; ValueError where shapes do not fit."""
     for name in program.vectors:
         arrays.check_vector(name, collected[name])
-    lengths = {name: collected[name].shape[-1] for name in program.vectors}
+    lengths = {name: collected[name].shape[-1] for name in program.vectors if name not in program.matrices}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(f"all vectors of {program.name} must have one length along the last axis; {listed}")
     shapes = {
-        name: tuple(collected[name].shape[:-1] if name in lengths else collected[name].shape)
+        name: tuple(collected[name].shape[:-1] if name in program.vectors else collected[name].shape)
         for name in program.names
     }
     return arrays.broadcast_shape(**shapes), next(iter(lengths.values()), 0)
@@ -333,6 +355,7 @@ def _argument_lines(program: _Program) -> list[str]:
     lines = []
     for argument in program.arguments:
         shape = "(..., d)" if isinstance(argument.symbol, Vector) else "(...)"
+        shape = "(..., n, n)" if isinstance(argument.symbol, Entries) else shape
         default = "" if argument.default is None else f", default {argument.default}"
         meaning = f": {argument.meaning}" if argument.meaning else ""
         lines.append(f"{argument.name} {shape}{default}{meaning}")

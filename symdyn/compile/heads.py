@@ -88,6 +88,7 @@ OPERATIONS: dict[str, Operation] = {
     "root_of_squares": _both("aid.root_of_squares(xp, {0}, {1}, {2}, {3})", "aid.sqrt({0} * {0} + {1} * {2})"),
     "square_over": _both("aid.square_over(xp, {0}, {1}, {2})", "aid.divide({1}, {2})", 1.0),
     "dot_over": _both("aid.dot_over(xp, {0}, {1}, {2}, {3})", "aid.dot_over({0}, {1}, {2}, {3})"),
+    "cosine_distance": _both("aid.cosine_distance(xp, {0}, {1})", "aid.cosine_distance({0}, {1})"),
     "expm1_ratio": _both("arrays.phi1(xp, {0})", "aid.expm1_ratio({0})", 0.0),
     "log1p_ratio": _both("aid.log1p_ratio(xp, {0})", "aid.log1p_ratio({0})", 0.0),
     "share": _both("aid.share(xp, {0}, {1}, {2})", "aid.share({0}, {1}, {2})"),

@@ -26,6 +26,7 @@ _FLOATS = (np.float32, np.float64)
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32})
 _WORDS = (str, bytes, bytearray, memoryview)
 
+
 def refuse(name: str, value: object) -> None:
     """Raise TypeError, naming the argument, for text and for arrays that are more than their numbers.
 
@@ -48,14 +49,20 @@ def refuse(name: str, value: object) -> None:
                 "value here: leave those out with .compressed(), or give them values with .filled(value)"
             )
     elif isinstance(value, _WORDS):
-        raise TypeError(f"{name} must hold real numbers ({_ACCEPTED}), not text or bytes: it is {value!r:.60}")
+        raise TypeError(
+            f"{name} must hold real numbers ({_ACCEPTED}), not text or bytes: it is {value!r:.60}"
+        )
     elif hasattr(value, "todense"):
-        raise TypeError(f"{name} is a sparse {type(value).__name__}: make it an array with .todense() or .toarray()")
+        raise TypeError(
+            f"{name} is a sparse {type(value).__name__}: make it an array with .todense() or .toarray()"
+        )
 
 
 def _refuse_tensor(torch: Any, name: str, tensor: Any) -> None:
     if tensor.is_nested:
-        raise TypeError(f"{name} is a nested tensor, of rows of several lengths: give one tensor for each length")
+        raise TypeError(
+            f"{name} is a nested tensor, of rows of several lengths: give one tensor for each length"
+        )
     if tensor.layout is not torch.strided:
         raise TypeError(f"{name} has the layout {tensor.layout}: make it an ordinary tensor with .to_dense()")
     if type(tensor) is not torch.Tensor and type(tensor).__name__ == "MaskedTensor":

@@ -25,6 +25,7 @@ from sympy.core.relational import Relational
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean, BooleanFalse, BooleanTrue
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import InnerProductSymbol
 from symdyn.compile.heads import HEADS, OPERATIONS, RELATIONAL, UnsupportedHead
 from symdyn.compile.named import NamedFunction, cells_of, unfold
@@ -55,7 +56,7 @@ class Graph:
         return self._position[node]
 
     def constant(self, value: Expr) -> int:
-        return self.add("constant", sympy.sympify(value))
+        return self.add("constant", formula(value))
 
     def is_constant(self, position: int, value: Expr | None = None) -> bool:
         node = self.nodes[position]
@@ -285,6 +286,11 @@ class Lowering:
         quantity = expr.quantity
         if quantity.operation == "root_sum" and (found := _without_square(expr.args[1])) is not None:
             return self._root_of_squares(expr.args[0], *found, active)
+        if quantity.operation == "cosine_distance":
+            square, _, other = expr.args
+            if not _is_angle(*expr.args):
+                return self.scalar(expr.defined(), active)
+            return self.graph.add("cosine_distance", self.vector(square.left), self.vector(other.left))
         if quantity.operation is not None:
             operands = [self.scalar(arg, active) for arg in expr.args]
             return self.operate(quantity.operation, *operands, active=active)
@@ -393,6 +399,16 @@ class Lowering:
 
 def _is_square(expr: Expr) -> bool:
     return isinstance(expr, InnerProductSymbol) and expr.left == expr.right
+
+
+def _is_angle(square: Expr, product: Expr, other: Expr) -> bool:
+    """Whether three numbers are uᵀu, uᵀv and vᵀv."""
+    return (
+        _is_square(square)
+        and _is_square(other)
+        and isinstance(product, InnerProductSymbol)
+        and {product.left, product.right} == {square.left, other.left}
+    )
 
 
 def _without_square(expr: Expr) -> tuple[Expr, Expr] | None:

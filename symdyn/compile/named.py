@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import sympy
 from mpmath.libmp import prec_to_dps
 
+from symdyn.calculus.formula import formula
+
 Expr = Any  # a SymPy expression; SymPy ships no types
 
 
@@ -69,6 +71,9 @@ class NamedFunction(sympy.Function):
     is_extended_real = True
     is_commutative = True
 
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        return super().__new__(cls, *map(formula, args), **options)
+
     def defined(self) -> Expr:
         """One step of unfolding: the definition at these arguments, in which other quantities stay folded."""
         return self.quantity.at(self.quantity.definition, self.args)
@@ -79,7 +84,7 @@ class NamedFunction(sympy.Function):
     def fdiff(self, argindex: int = 1) -> Expr:
         quantity = self.quantity
         if quantity.derivative is not None:
-            return sympy.sympify(quantity.derivative(*self.args)[argindex - 1])
+            return formula(quantity.derivative(*self.args)[argindex - 1])
         return quantity.at(sympy.diff(quantity.definition, quantity.formal[argindex - 1]), self.args)
 
     def _eval_evalf(self, prec: int) -> Expr:
@@ -124,8 +129,8 @@ def NamedQuantity(
         name,
         latex,
         formal,
-        sympy.sympify(definition),
-        tuple(Cell(sympy.sympify(condition), sympy.sympify(form)) for condition, form in cells),
+        formula(definition),
+        tuple(Cell(formula(condition), formula(form)) for condition, form in cells),
         derivative,
         operation,
         domain,
@@ -212,6 +217,19 @@ root_sum: Any = NamedQuantity(
     operation="root_sum",
     domain=_y >= 0,
 )
+
+_u2, _uv, _v2 = sympy.symbols("u2 uv v2", real=True)
+
+cosine_distance: Any = NamedQuantity(
+    "cosine_distance",
+    r"1 - \frac{#2}{\sqrt{#1}\sqrt{#3}}",
+    (_u2, _uv, _v2),
+    1 - _uv / (sympy.sqrt(_u2) * sympy.sqrt(_v2)),
+    module=__name__,
+    operation="cosine_distance",
+    domain=(_u2 > 0) & (_v2 > 0),
+)
+"""1 − uᵀv/(‖u‖‖v‖), given uᵀu, uᵀv and vᵀv."""
 
 expm1_ratio: Any = NamedQuantity(
     "expm1_ratio",

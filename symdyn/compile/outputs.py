@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import GramOperator
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear, Vector
@@ -37,7 +38,7 @@ def output(lowering: Lowering, value: Any, like: Vector | None) -> Output:
         return Output(_operator(lowering, value, like), MATRIX)
     if isinstance(value, Isotropic):
         return Output(_isotropic(lowering, value), MATRIX)
-    expr = sympy.sympify(value)
+    expr = formula(value)
     if not isinstance(expr, sympy.Expr):
         raise TypeError(
             f"{lowering.name}: {value!r} is not an expression, a combination of vectors or an operator"

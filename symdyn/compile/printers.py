@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import linecache
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -150,16 +152,20 @@ def exact_kernel(
 def number(context: Any, value: Any) -> Any:
     """A number in an mpmath context: exactly, or for an irrational SymPy number to the context's precision.
 
-    Accepts integers, fractions, floats, decimal strings, mpmath numbers and real SymPy numbers.
+    Accepts integers, fractions, decimals, floats, mpmath numbers and real SymPy numbers.
     """
+    if isinstance(value, Decimal):
+        value = Fraction(value) if value.is_finite() else float(value)
     if isinstance(value, sympy.Rational):
         return context.mpf(int(value.p)) / int(value.q)
     if value is sympy.nan or value in (sympy.oo, -sympy.oo):
         return context.mpf(float(value))
     if isinstance(value, sympy.Expr):
         return context.mpf(value.evalf(context.dps + 5)._to_mpmath(context.prec + 15))
-    if isinstance(value, np.generic):
-        return context.mpf(value.item())
+    if isinstance(value, np.floating):
+        value = Fraction(*value.as_integer_ratio()) if np.isfinite(value) else float(value)
+    if isinstance(value, mpmath.mp.constant):
+        return context.make_mpf(value.func(context.prec, "n"))
     if hasattr(value, "numerator") and hasattr(value, "denominator"):
         return context.mpf(int(value.numerator)) / int(value.denominator)
     return context.mpf(value)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import mpmath
+import numpy as np
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix import Expression, Letter, evaluate, evaluate_arrays, letters_of, symbols_of
-from symdyn.compile import arrays
+from symdyn.compile import arrays, kinds
+from symdyn.compile.exact import real_number
 from symdyn.compile.function import check_names
 
 
@@ -62,10 +67,10 @@ class CompiledWords:
     def __call__(self, /, *args: Any, check: bool = True, digits: int = 50, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
         if self.backend == "mpmath":
+            exact = {a.symbol: _rational(a.name, values[a.symbol], check) for a in self.arguments}
             if check:
-                exact = {key: _rational(value) for key, value in values.items()}
                 self._check_domain(lambda x: evaluate(x, _occurring(x, exact)))
-            return self._each(lambda part: _exact(part, values, digits))
+            return self._each(lambda part: _exact(part, exact, digits))
         tensors = any(arrays.is_tensor(value) for value in values.values())
         if self.backend == "numpy" and tensors:
             raise TypeError(f"{self.name} was built for NumPy; convert the tensor with .numpy(force=True)")
@@ -156,7 +161,7 @@ def _check_finite(read: arrays.Collected) -> None:
 
 
 def _exact(part: Any, values: Mapping[Any, Any], digits: int) -> Any:
-    value = evaluate(part, {key: _rational(v) for key, v in values.items()})
+    value = evaluate(part, values)
     if not isinstance(value, sp.MatrixBase):
         return _number(value, digits)
     rows = [[_number(entry, digits) for entry in row] for row in value.tolist()]
@@ -165,11 +170,26 @@ def _exact(part: Any, values: Mapping[Any, Any], digits: int) -> Any:
     return [row[0] for row in rows] if value.shape[1] == 1 else rows
 
 
-def _rational(value: Any) -> Any:
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
-        listed = value.tolist() if hasattr(value, "tolist") else value
-        return [_rational(v) for v in listed] if isinstance(listed, (list, tuple)) else _rational(listed)
-    return sp.Rational(value) if isinstance(value, (int, float)) else sp.sympify(value)
+def _rational(name: str, value: Any, check: bool) -> Any:
+    """A number, or nested lists of numbers, exactly; what is not finite is refused, or else NaN."""
+    array = (isinstance(value, np.ndarray) or arrays.is_tensor(value)) and value.shape != ()
+    if array or isinstance(value, (list, tuple)):
+        kinds.refuse(name, value)
+        listed = value.tolist() if array else value
+        return [_rational(name, part, check) for part in listed]
+    number = real_number(name, value)
+    if hasattr(number, "_mpf_") and not isinstance(number, mpmath.mp.constant):
+        number = (
+            sp.Rational(*map(int, mpmath.libmp.to_rational(number._mpf_)))
+            if mpmath.isfinite(number)
+            else sp.nan
+        )
+    elif isinstance(number, (float, np.floating, Decimal)):
+        number = sp.Rational(*number.as_integer_ratio()) if math.isfinite(number) else sp.nan
+    exact = formula(number)
+    if check and not exact.is_finite:
+        raise ValueError(f"{name} must be finite")
+    return exact
 
 
 def _number(value: Any, digits: int) -> mpmath.mpf:

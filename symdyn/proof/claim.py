@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Linear
@@ -54,7 +55,7 @@ def components(x: Any) -> list[sp.Expr]:
         return [plain(x.f), plain(x.h)]
     if hasattr(x, "components"):
         return list(x.components())
-    return [plain(sp.sympify(x))]
+    return [plain(formula(x))]
 
 
 def atoms(x: Any) -> set[Any]:
@@ -76,7 +77,7 @@ def opened(x: Any) -> Any:
         return tuple(map(opened, x))
     if isinstance(x, (Combination, GramOperator, Isotropic)):
         return x.map(plain)
-    return x if isinstance(x, Linear) or hasattr(x, "at") else plain(sp.sympify(x))
+    return x if isinstance(x, Linear) or hasattr(x, "at") else plain(formula(x))
 
 
 def entries(x: Any, point: Point) -> list[sp.Expr]:
@@ -388,6 +389,6 @@ def _points_without(domain: Domain, cell: Cell, variable: sp.Symbol, count: int)
 
 def _at(expr: sp.Expr, point: Point) -> sp.Expr:
     """An expression at a point that may leave some symbols free."""
-    expr = plain(sp.sympify(expr))
+    expr = plain(formula(expr))
     missing = {s: s for s in expr.free_symbols if s not in point and not hasattr(s, "left")}
     return evaluate(expr, {**point, **missing})

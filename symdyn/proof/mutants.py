@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, GramOperator
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Expression
@@ -64,7 +65,7 @@ def _parts(x: Any) -> Iterator[Part]:
     elif hasattr(x, "mutable_parts"):
         yield from x.mutable_parts()
     else:
-        yield "", sp.sympify(x), lambda new: new
+        yield "", formula(x), lambda new: new
 
 
 def _words(x: Expression) -> Iterator[Part]:

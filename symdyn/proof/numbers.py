@@ -14,6 +14,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.proof.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
@@ -163,7 +164,7 @@ def _elementary(number: sp.Expr) -> sp.Expr:
 
 def certified_sign(number: sp.Expr) -> int | None:
     """+1 or -1 with proof, 0 for a rational zero, None where it could not be decided."""
-    number = sp.sympify(number)
+    number = formula(number)
     if not number.is_Rational:
         number = _elementary(number)
     if number.is_Rational:
@@ -177,7 +178,7 @@ def certified_sign(number: sp.Expr) -> int | None:
 
 def enclosure(number: sp.Expr) -> str:
     """The number as text: exact if rational, otherwise an interval that contains it."""
-    number = _elementary(sp.sympify(number))
+    number = _elementary(formula(number))
     if number.is_Rational:
         return str(number)
     x = _enclose(number, 120)
@@ -186,6 +187,6 @@ def enclosure(number: sp.Expr) -> str:
 
 def residual_size(number: sp.Expr) -> sp.Float:
     """|number| at 50 digits relative to the largest of its terms (at least one)."""
-    number = sp.sympify(number)
+    number = formula(number)
     terms = [abs(sp.N(term, 60)) for term in sp.Add.make_args(number)]
     return abs(sp.N(number, 60, maxn=200)) / max([sp.Float(1), *terms])

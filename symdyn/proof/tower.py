@@ -18,6 +18,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
+from symdyn.calculus.formula import formula
 from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
 from symdyn.proof.polynomials import exact_square_root, sign_of_product, unit, without
 
@@ -192,7 +193,7 @@ class Tower:
 
     def convert(self, expr: sp.Expr) -> Pair:
         """The element of the tower that an expression denotes."""
-        expr = self._without_moduli(to_exponentials(sp.sympify(expr)))
+        expr = self._without_moduli(to_exponentials(formula(expr)))
         self._scan_exponents(expr)
         return self._convert(expr)
 

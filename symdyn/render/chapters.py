@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -201,11 +203,40 @@ def in_symbols(point: str, topic: str) -> str:
     names = {term.name: term.latex for term in GLOSSARIES.get(topic, ())}
     for applied in re.findall(r"\w+ = Lambda\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", point):
         name, body = applied.split(" = ", 1)
-        function = sp.sympify(body.replace("_z", "z"))
-        arguments = ", ".join(map(sp.latex, function.variables))
-        point = point.replace(applied, f"${names.get(name, name)}({arguments}) = {sp.latex(function.expr)}$")
+        variables, expression = _polynomial(body.replace("_z", "z"))
+        arguments = ", ".join(map(sp.latex, variables))
+        point = point.replace(applied, f"${names.get(name, name)}({arguments}) = {sp.latex(expression)}$")
     shown = {name: f"${tex}$" for name, tex in names.items()}
     return re.sub(r"(?<![\w\\$])([A-Za-z]\w*)(?= = )", lambda m: shown.get(m.group(), m.group()), point)
+
+
+def _polynomial(text: str) -> tuple[list[sp.Expr], sp.Expr]:
+    """The variables and the polynomial of `Lambda(z0, 2*z0**2)`, read and not evaluated: it may be anybody's text."""
+    call = ast.parse(text, mode="eval").body
+    variables, expression = call.args if isinstance(call, ast.Call) else (call, call)
+    listed = variables.elts if isinstance(variables, ast.Tuple) else [variables]
+    return [_arithmetic(variable) for variable in listed], _arithmetic(expression)
+
+
+def _arithmetic(node: ast.expr) -> sp.Expr:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return sp.Integer(node.value)
+    if isinstance(node, ast.Name):
+        return sp.Symbol(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_arithmetic(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_arithmetic(node.left), _arithmetic(node.right))
+    raise ValueError(f"{ast.unparse(node)} is not part of a polynomial")
+
+
+_OPERATORS: dict[type, Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
 
 
 def headline(words: str, statement: str = "") -> str:

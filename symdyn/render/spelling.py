@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, GramOperator
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
@@ -177,7 +178,7 @@ def _stand(quantity: Any, symbol: str, stands: Stands) -> Any:
     }
 
     def derivative(*args: Any) -> list[Any]:
-        return [sp.sympify(part).xreplace(stands) for part in known.derivative(*args)]
+        return [formula(part).xreplace(stands) for part in known.derivative(*args)]
 
     spelled = replace(
         known,

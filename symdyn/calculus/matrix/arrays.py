@@ -8,6 +8,7 @@ Summed indices become array axes of their own, just before the matrix axes, so t
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.expression import Expression
 from symdyn.calculus.matrix.sums import Bound, ScalarSum
 from symdyn.calculus.matrix.transform import as_letter, letters_of
@@ -82,7 +84,7 @@ def evaluate(
     exact = {key: _exact_array(value) for key, value in values.items()}
     frame = _frame(x, exact, sizes, indices, None)
     if not isinstance(x, Expression):
-        return sympy.sympify(_scalar(sympy.sympify(x), frame).item())
+        return formula(_scalar(formula(x), frame).item())
     return sympy.Matrix(_expression(x, frame).tolist())
 
 
@@ -103,7 +105,7 @@ def evaluate_arrays(
     arrays = {key: collected[name] for key, name in names.items()}
     frame = _frame(x, arrays, sizes, indices, collected)
     if not isinstance(x, Expression):
-        return _scalar(sympy.sympify(x), frame)
+        return _scalar(formula(x), frame)
     result = _expression(x, frame)
     if x.cols == 1:
         result = result[..., 0]
@@ -126,14 +128,14 @@ def _names(keys: Iterable[Any]) -> dict[Any, str]:
 
 def _exact_array(value: Any) -> Array:
     array = np.array(value.tolist() if hasattr(value, "tolist") else value, dtype=object)
-    return np.asarray(np.frompyfunc(sympy.sympify, 1, 1)(array), dtype=object)
+    return np.asarray(np.frompyfunc(formula, 1, 1)(array), dtype=object)
 
 
 def _frame(x: Any, values: Mapping[Any, Array], sizes: Any, indices: Any, collected: Any) -> _Frame:
     """The values sorted into letters and symbols, with all sizes read off and checked."""
     letters: dict[Letter, Array] = {}
     symbols: dict[Any, Array] = {}
-    known: dict[Any, int] = dict(sizes or {})
+    known: dict[Any, int] = {size: operator.index(length) for size, length in (sizes or {}).items()}
     for key, array in values.items():
         letter = as_letter(key)
         if letter is None:

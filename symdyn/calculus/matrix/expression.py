@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.normal import trace as trace_of_word
 from symdyn.calculus.matrix.sums import (
     Bound,
@@ -307,7 +308,7 @@ def entry(a: Expression, i: Index, j: Index) -> Scalar:
 def sum_over(index: Index, summand: Any) -> Any:
     """Σ_k of an expression or of a scalar in which the index k stands."""
     if not isinstance(summand, Expression):
-        return sum_over(index, from_scalar(sympy.sympify(summand))).scalar()
+        return sum_over(index, from_scalar(formula(summand))).scalar()
     terms = [((*bound, index), c, word) for bound, c, word in summand.listed()]
     return Expression(terms, summand.rows, summand.cols)
 

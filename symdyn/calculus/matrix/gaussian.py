@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.expression import Expression, basis, from_word, sum_over, zero
 from symdyn.calculus.matrix.sums import ScalarSum, expand
 from symdyn.calculus.matrix.transform import WORD_SYMBOLS, as_letter, derivative, letters_of, summed
@@ -35,13 +36,13 @@ def gaussian_mean(x: Any, variances: Mapping[Any, Any]) -> Any:
         letter = as_letter(key)
         if letter is None or letter.symmetric:
             raise ValueError(f"{key!r} is not a letter with independent entries")
-        x = _mean(x, letter, sympy.sympify(variance))
+        x = _mean(x, letter, formula(variance))
     return x
 
 
 def _mean(x: Any, letter: Letter, variance: Scalar) -> Any:
     if not isinstance(x, Expression):
-        return _mean_scalar(expand(sympy.sympify(x)), letter, variance)
+        return _mean_scalar(expand(formula(x)), letter, variance)
     total = zero(x.rows, x.cols)
     for bound, coefficient, word in x.listed():
         for monomial in sympy.Add.make_args(expand(coefficient)):

@@ -15,6 +15,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.arrays import evaluate
 from symdyn.calculus.matrix.expression import Expression, from_scalar, from_word, kron, trace, vec
 from symdyn.calculus.matrix.sums import ScalarSum
@@ -120,7 +121,7 @@ class Rules:
         Raises ValueError where this does not come to an end.
         """
         for _ in range(_STEPS):
-            rewritten = self._step(x) if isinstance(x, Expression) else self._step_scalar(sympy.sympify(x))
+            rewritten = self._step(x) if isinstance(x, Expression) else self._step_scalar(formula(x))
             if rewritten is None:
                 return x
             x = rewritten

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.expression import (
     Expression,
     from_scalar,
@@ -92,7 +93,7 @@ def substitute(x: Any, mapping: Mapping[Any, Any]) -> Any:
         return c.xreplace(rules)
 
     if not isinstance(x, Expression):
-        return scalar(sympy.sympify(x))
+        return scalar(formula(x))
     result = zero(x.rows, x.cols)
     for bound, c, word in x.listed():
         result = result + summed(bound, scalar(c) * expand_word(word, image))
@@ -142,7 +143,7 @@ def derivative(x: Any, velocities: Mapping[Any, Any]) -> Any:
         return sympy.Add(*(sympy.diff(c, symbol) * of_symbol(symbol) for symbol in moving))
 
     if not isinstance(x, Expression):
-        return of_scalar(sympy.sympify(x))
+        return of_scalar(formula(x))
     result = zero(x.rows, x.cols)
     for bound, c, word in x.listed():
         result = result + summed(bound, of_scalar(c) * from_word(word) + c * of_word(word))

@@ -14,6 +14,8 @@ from typing import Any
 
 import sympy
 
+from symdyn.calculus.formula import formula
+
 Scalar = Any  # a SymPy expression
 Size = Any  # a SymPy integer or symbol
 
@@ -24,7 +26,7 @@ def as_size(value: object) -> Size:
     """The size as a SymPy object; raises ValueError unless it is a positive integer or may be one."""
     if not isinstance(value, (int, sympy.Expr)) or isinstance(value, bool):
         raise ValueError(f"a size is a positive integer or a symbol, not {value!r}")
-    size = sympy.sympify(value)
+    size = formula(value)
     if size.is_integer is False or size.is_positive is False:
         raise ValueError(f"a size is a positive integer or a symbol, not {value!r}")
     return size
@@ -32,7 +34,7 @@ def as_size(value: object) -> Size:
 
 def number_of(size: Size, sizes: Mapping[Any, int]) -> int:
     """The size as a number. Raises ValueError where `sizes` does not determine it."""
-    number = sympy.sympify(size).subs(sizes)
+    number = formula(size).subs({symbol: formula(length) for symbol, length in sizes.items()})
     if not number.is_Integer:
         raise ValueError(f"the size {size} is not known; give it in sizes")
     return int(number)

@@ -4,6 +4,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -267,7 +268,7 @@ def test_exact_numbers_of_every_kind():
         truth = mpmath.mpf(1) / 3
         for value in (Fraction(1, 3), sympy.Rational(1, 3), truth):
             assert abs(third(value, digits=50) - truth) < mpmath.mpf(10) ** -50
-        assert abs(third("0.1", digits=50) - mpmath.mpf(1) / 10) < mpmath.mpf(10) ** -51
+        assert abs(third(Decimal("0.1"), digits=50) - mpmath.mpf(1) / 10) < mpmath.mpf(10) ** -51
         assert third(0.1, digits=50) == mpmath.mpf(0.1) == third(np.float64(0.1))
         assert abs(third(sympy.sqrt(2), digits=50) - mpmath.sqrt(2)) < mpmath.mpf(10) ** -50
 

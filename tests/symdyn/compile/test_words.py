@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -49,7 +51,7 @@ def test_tensors_give_tensors_with_derivatives():
 
 
 def test_exact_numbers_keep_their_digits():
-    value = POLYNOMIAL.mpmath(A=[["1/3", 1]], v=[0, 0], digits=60)
+    value = POLYNOMIAL.mpmath(A=[[Fraction(1, 3), 1]], v=[0, 0], digits=60)
     with mpmath.workdps(60):
         assert abs(value[0][0] - (mpmath.mpf(2) / 9 + mpmath.sqrt(2))) < mpmath.mpf(10) ** -58
     assert value[0][1] == value[1][0]
