@@ -110,7 +110,7 @@ def test_what_is_no_pair_of_kernels_is_refused_by_name(one, other, error, words,
 
 @pytest.mark.parametrize("bad", [1, [1, 2], [[1, 2]], [[1], [2]], [[1, 2], [3]], [], [[]], "ab", [["1"]]])
 def test_on_mpmath_too(bad):
-    with pytest.raises(TypeError, match="kernel1 must (be|hold)"):
+    with pytest.raises(TypeError, match=r"kernel1 must (be|hold)"):
         kernel_distance.mpmath(bad, [[1, 0], [0, 1]])
 
 

@@ -62,9 +62,9 @@ def test_balanced(neuron, exact, name):
 
 def test_the_exact_callable_has_the_digits_it_states(neuron, exact):
     with mp.workdps(120):
-        for delta in ("1e12", "-1e12", "1e-12", 0):
-            value = neuron.potential.mpmath([Decimal("1e-12"), Decimal("2e-12")], delta, digits=50)
-            truth = exact("potential", [Decimal("1e-12"), Decimal("2e-12")], delta)
+        for delta in ("1e12", "-1e12", "1e-12", "0"):
+            value = neuron.potential.mpmath([Decimal("1e-12"), Decimal("2e-12")], Decimal(delta), digits=50)
+            truth = exact("potential", ["1e-12", "2e-12"], delta)
             assert abs(value / truth - 1) < mp.mpf(10) ** -50
         matrix = neuron.inverse_preconditioner.mpmath([3, 4], -5, 2, digits=40)
         truth = exact("inverse_preconditioner", [3, 4], -5, 2)
