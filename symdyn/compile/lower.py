@@ -15,7 +15,6 @@ whatever occurs twice, in one output or in several, is shared. Three things happ
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,9 +57,8 @@ class Graph:
     def constant(self, value: Expr) -> int:
         return self.add("constant", formula(value))
 
-    def is_constant(self, position: int, value: Expr | None = None) -> bool:
-        node = self.nodes[position]
-        return node[0] == "constant" and (value is None or node[1] == value)
+    def is_constant(self, position: int) -> bool:
+        return bool(self.nodes[position][0] == "constant")
 
 
 class Lowering:
@@ -108,25 +106,17 @@ class Lowering:
     def _is_harmless(self, operation: str, operand: int, active: int) -> bool:
         if self.graph.is_constant(operand):
             return True
-        off = self._value_off(operand, active) if operation in ("divide", "square_over", "sqrt") else None
-        return off is not None and off > 0
+        return operation in ("divide", "square_over", "sqrt") and self._is_positive_off(operand, active)
 
-    def _value_off(self, position: int, active: int) -> float | None:
-        """The value of a node where `active` does not hold, if guards below it make that a known number."""
+    def _is_positive_off(self, position: int, active: int) -> bool:
+        """Whether guards below a node make it a positive number where `active` does not hold."""
         operation, *operands = self.graph.nodes[position]
         if operation == "constant":
-            return float(operands[0])
+            return float(operands[0]) > 0
         if operation == "guard" and operands[0] == active:
-            return self._value_off(operands[2], active)
-        if operation not in ("multiply", "divide", "sqrt"):
-            return None
-        values = [self._value_off(operand, active) for operand in operands]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            return None
-        if operation == "sqrt":
-            return math.sqrt(known[0])
-        return known[0] * known[1] if operation == "multiply" else known[0] / known[1]
+            return self._is_positive_off(operands[2], active)
+        known = operation in ("multiply", "divide", "sqrt")
+        return known and all(self._is_positive_off(operand, active) for operand in operands)
 
     def _lower(self, expr: Expr, active: int | None) -> int:
         if isinstance(expr, InnerProductSymbol):

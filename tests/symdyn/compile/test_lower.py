@@ -7,7 +7,7 @@ import torch
 
 from symdyn.calculus.gram import Combination, Dot, Vector, norm
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.compile import Argument, build
+from symdyn.compile import Argument, UnsupportedHead, build
 from symdyn.compile.named import root_sum
 from symdyn.compile.outputs import radial_eigenvalue
 
@@ -156,3 +156,42 @@ def test_a_small_eigenvalue_is_kept_beside_a_large_one():
     assert function(np.array([5.0])) == pytest.approx(np.array([[1e-30]]), rel=1e-15)
     matrix = function(np.array([1.0, 1e-16]))
     assert matrix[0, 0] == pytest.approx(1e-30 + 1e-32, rel=1e-14) and matrix[1, 1] == 1.0
+
+
+GUARDS = {
+    1 / sympy.sqrt(x): 1,
+    1 / (2 * sympy.sqrt(x)): 1,
+    sympy.sqrt(sympy.sqrt(x) / 3): 1,
+    sympy.sqrt(y**2 + 1) / sympy.sqrt(x): 1,
+    1 / (y * sympy.sqrt(x)): 2,
+    sympy.sqrt(sympy.sqrt(x) / y): 2,
+    1 / (sympy.sqrt(x) - 5): 2,
+    sympy.log(sympy.sqrt(x)): 2,
+    sympy.atanh(sympy.sqrt(x)): 2,
+    sympy.atanh(sympy.sqrt(x) / 5): 2,
+    sympy.acosh(1 / sympy.sqrt(x)): 2,
+    1 / (sympy.sqrt(x) * sympy.sqrt(x + 1)): 2,
+}
+"""A form that is used for x > 0 only, and how many of its operands need a harmless number elsewhere."""
+
+
+@pytest.mark.parametrize("formula", GUARDS)
+def test_an_operand_is_guarded_unless_guards_below_make_it_positive(formula):
+    """√1 is positive, and its products, quotients and roots; y√1 and √1 − 5 need not be, and atanh √1 is infinite."""
+    function = build(sympy.Piecewise((formula, x > 0), (y, True)), (X, Y), name="t")
+    assert function.source("torch").count("xp.where") == 1 + GUARDS[formula]
+    assert gradient(function, [0.0, -1.0, -4.0], [2.0, 0.0, -3.0]) == [[0.0] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize(
+    "number", [sympy.I, sympy.sqrt(-2), sympy.log(-1), sympy.asin(2), 1 + sympy.I, sympy.zoo]
+)
+def test_a_constant_that_is_not_real_is_refused(number):
+    with pytest.raises(UnsupportedHead):
+        build(sympy.Add(x, number, evaluate=False) * y, (X, Y), name="t")
+
+
+def test_infinities_are_constants():
+    for infinity in (sympy.oo, -sympy.oo):
+        function = build(sympy.Piecewise((x, x > 0), (infinity, True)), (X,), name="t")
+        assert function(-1.0) == function.mpmath(-1) == float(infinity)
