@@ -1,11 +1,13 @@
 """The graph behind a compiled function: sharing, norms, guards, and eigenvalues that keep their digits."""
 
+import random
+
 import numpy as np
 import pytest
 import sympy
 import torch
 
-from symdyn.calculus.gram import Combination, Dot, Vector, norm
+from symdyn.calculus.gram import Combination, Dot, Vector, evaluate, norm
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile import Argument, UnsupportedHead, build
 from symdyn.compile.named import root_sum
@@ -41,9 +43,9 @@ def test_products_of_squares_do_not_overflow():
 def test_a_norm_neither_overflows_nor_vanishes():
     function = build(norm(3 * v), (V,), name="t")
     for size in (1e-200, 1.0, 1e200):
-        assert function(np.array([3.0, 4.0]) * size) == pytest.approx(15 * size, rel=1e-15)
+        assert function(np.array([3.0, 4.0]) * size) == pytest.approx(15 * size, rel=1e-15, abs=0)
         assert function(torch.tensor([3.0, 4.0]).double() * size).item() == pytest.approx(
-            15 * size, rel=1e-15
+            15 * size, rel=1e-15, abs=0
         )
 
 
@@ -59,12 +61,12 @@ def test_the_norm_has_gradient_zero_at_zero_and_its_square_a_true_hessian():
 def test_squares_that_underflow_are_no_operands(make, size):
     short = make([[3.0 * size, 4.0 * size], [0.3, 0.4]])
     root = build(root_sum(x, 9 * Dot(v, v)), (X, V), name="t")
-    assert root(0.0, short).tolist() == pytest.approx([15 * size, 1.5], rel=1e-15)
-    assert root(size, short)[0] == pytest.approx(size * np.sqrt(226), rel=1e-15)
+    assert root(0.0, short).tolist() == pytest.approx([15 * size, 1.5], rel=1e-15, abs=0)
+    assert root(size, short)[0] == pytest.approx(size * np.sqrt(226), rel=1e-15, abs=0)
     quotient = build(Dot(v, v) / (x + norm(v)), (X, V), name="t")
-    assert quotient(size, short)[0] == pytest.approx(size * 25 / 6, rel=1e-15)
+    assert quotient(size, short)[0] == pytest.approx(size * 25 / 6, rel=1e-15, abs=0)
     power = build(Dot(v, v) ** (x / 3), (X, V), name="t")
-    assert power(1.0, short)[0] == pytest.approx((5 * size) ** (2 / 3), rel=1e-14)
+    assert power(1.0, short)[0] == pytest.approx((5 * size) ** (2 / 3), rel=1e-14, abs=0)
 
 
 def test_a_cosine_keeps_its_digits_however_short_the_vectors_are_and_is_undefined_at_zero():
@@ -73,10 +75,10 @@ def test_a_cosine_keeps_its_digits_however_short_the_vectors_are_and_is_undefine
     one, other = np.array([3.0, 4.0]), np.array([5.0, 12.0])
     for size in (1.0, 1e-160, 1e-200):
         for place in (one, torch.tensor(one)):
-            assert float(cosine(size * place, size * other)) == pytest.approx(63 / 65, rel=1e-15)
+            assert float(cosine(size * place, size * other)) == pytest.approx(63 / 65, rel=1e-15, abs=0)
     assert np.isnan(cosine(0 * one, other, check=False))
     inverse = build(x * Dot(v, w) / Dot(v, v), (X, V, Argument("w", w)), name="t")
-    assert inverse(2.0, 1e-200 * one, 1e-200 * other) == pytest.approx(2 * 63 / 25, rel=1e-15)
+    assert inverse(2.0, 1e-200 * one, 1e-200 * other) == pytest.approx(2 * 63 / 25, rel=1e-15, abs=0)
 
 
 def test_a_root_of_a_sum_of_squares_has_a_true_hessian_at_zero():
@@ -89,7 +91,7 @@ def test_a_root_of_a_sum_of_squares_has_a_true_hessian_at_zero():
 @pytest.mark.parametrize("power", [1, 3, -1, -3])
 def test_roots_of_products_with_a_norm(power):
     function = build(sympy.sqrt(x * Dot(v, v) ** power), (X, V), name="t")
-    assert function(4.0, np.array([3.0, 4.0])) == pytest.approx(2 * 5.0**power, rel=1e-15)
+    assert function(4.0, np.array([3.0, 4.0])) == pytest.approx(2 * 5.0**power, rel=1e-15, abs=0)
 
 
 def test_the_branch_not_taken_spoils_neither_value_nor_gradient():
@@ -124,7 +126,7 @@ def test_nested_pieces_and_the_gap_between_pieces():
 
 def test_a_coefficient_over_the_norm_is_taken_into_the_unit_vector():
     function = build(Combination({v: x / norm(v)}), (X, V), name="t")
-    assert function(2.0, np.array([3e-200, 4e-200])) == pytest.approx([1.2, 1.6], rel=1e-15)
+    assert function(2.0, np.array([3e-200, 4e-200])) == pytest.approx([1.2, 1.6], rel=1e-15, abs=0)
     assert function(2.0, np.zeros(2)).tolist() == [0.0, 0.0]
     assert gradient(function, 2.0, [0.0, 0.0]) == [0.0, [0.0, 0.0]]
 
@@ -153,9 +155,9 @@ def test_a_small_eigenvalue_is_kept_beside_a_large_one():
     """f = 1 across and 10⁻³⁰ along: the entries along β are as small as they are, not rounding of 1 − 1."""
     tiny = sympy.Rational(1, 10**30)
     function = build(Isotropic(1, tiny - 1, r, v), (V,), name="t")
-    assert function(np.array([5.0])) == pytest.approx(np.array([[1e-30]]), rel=1e-15)
+    assert function(np.array([5.0])) == pytest.approx(np.array([[1e-30]]), rel=1e-15, abs=0)
     matrix = function(np.array([1.0, 1e-16]))
-    assert matrix[0, 0] == pytest.approx(1e-30 + 1e-32, rel=1e-14) and matrix[1, 1] == 1.0
+    assert matrix[0, 0] == pytest.approx(1e-30 + 1e-32, rel=1e-14, abs=0) and matrix[1, 1] == 1.0
 
 
 GUARDS = {
@@ -195,3 +197,73 @@ def test_infinities_are_constants():
     for infinity in (sympy.oo, -sympy.oo):
         function = build(sympy.Piecewise((x, x > 0), (infinity, True)), (X,), name="t")
         assert function(-1.0) == function.mpmath(-1) == float(infinity)
+
+
+def products(count, seed=7):
+    """Products of powers, with numbers, vectors and sums in them, of every sign and on both sides of the line."""
+    rng, w = random.Random(seed), Vector("w")
+    half = sympy.Rational(1, 2)
+    powers = (
+        -3,
+        -2,
+        -3 * half,
+        -1,
+        -half,
+        0,
+        0,
+        half,
+        1,
+        1,
+        2,
+        3,
+        4,
+        sympy.Rational(1, 3),
+        sympy.Rational(-2, 3),
+    )
+    bases = (x, y, x + y, Dot(v, v), Dot(w, w), Dot(v, v) + y**2, 1 + Dot(v, w) ** 2)
+    numbers = (1, 1, -1, 2, -3 * half, sympy.sqrt(2), sympy.pi / 3)
+    for _ in range(count):
+        factors = [base ** rng.choice(powers) for base in rng.sample(bases, rng.randint(1, 4))]
+        yield sympy.Mul(rng.choice(numbers), *factors, Dot(v, w) ** rng.choice((0, 0, 1, 1, 2, -1)))
+
+
+def sums(count):
+    """Sums of two of them, with what is made of sums: logarithms, exponentials, roots, powers and choices."""
+    terms = list(products(3 * count, seed=8))
+    kinds = (
+        lambda a, b: a - b,
+        lambda a, b: -a - b,
+        lambda a, b: sympy.exp(sympy.tanh(a)) - 1 + b,
+        lambda a, b: sympy.log(1 + a**2) - 2 * b,
+        lambda a, b: sympy.sqrt(a**2 + b**2 + 1) + sympy.Abs(a),
+        lambda a, b: (a**2 + 1) ** sympy.tanh(b),
+        lambda a, b: (a**2 + 2) ** -sympy.tanh(b),
+        lambda a, b: sympy.Max(a, b, 1) - sympy.Min(a, -b, 2),
+        lambda a, b: sympy.Piecewise((a, a > b), (b, sympy.And(b > 1, sympy.Ne(a, 1))), (a * b, True)),
+        lambda a, b: sympy.Piecewise(
+            (a, sympy.Or(a < 1, b <= 0)), (-b, sympy.Not(sympy.Eq(b, 2))), (1, True)
+        ),
+        lambda a, b: sympy.atan2(a, b) + sympy.Abs(a) * sympy.sign(b),
+    )
+    for k in range(count):
+        yield kinds[k % len(kinds)](terms[2 * k], terms[2 * k + 1])
+
+
+@pytest.mark.parametrize("formulas", [tuple(products(160)), tuple(sums(66))], ids=["products", "sums"])
+def test_every_formula_has_the_value_that_sympy_gives_it(formulas):
+    w = Vector("w")
+    point = {
+        x: sympy.Rational(3, 2),
+        y: sympy.Rational(5, 7),
+        v: [sympy.Rational(1, 3), -2],
+        w: [3, sympy.Rational(1, 4)],
+    }
+    function = build(formulas, (X, Y, V, Argument("w", w)), name="t")
+    arguments = [
+        [float(n) for n in value] if isinstance(value, list) else float(value) for value in point.values()
+    ]
+    tensors = [torch.tensor(a, dtype=torch.float64) for a in arguments]
+    exact = function.mpmath(*point.values(), digits=25)
+    for formula, *found in zip(formulas, function(*arguments), function(*tensors), exact, strict=True):
+        expected = float(evaluate(formula, point).evalf(25))
+        assert [float(f) for f in found] == pytest.approx([expected] * 3, rel=1e-13, abs=0), formula
