@@ -10,7 +10,7 @@ import torch
 from symdyn.calculus.gram import Combination, Dot, Vector, evaluate, norm
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile import Argument, UnsupportedHead, build
-from symdyn.compile.named import root_sum
+from symdyn.compile.named import cosine_distance, root_sum
 from symdyn.compile.outputs import radial_eigenvalue
 
 x, y, r = sympy.symbols("x y r", real=True)
@@ -167,6 +167,7 @@ GUARDS = {
     sympy.sqrt(y**2 + 1) / sympy.sqrt(x): 1,
     1 / (y * sympy.sqrt(x)): 2,
     sympy.sqrt(sympy.sqrt(x) / y): 2,
+    sympy.sqrt(y * sympy.sqrt(x)): 2,
     1 / (sympy.sqrt(x) - 5): 2,
     sympy.log(sympy.sqrt(x)): 2,
     sympy.atanh(sympy.sqrt(x)): 2,
@@ -234,7 +235,9 @@ def sums(count):
         lambda a, b: a - b,
         lambda a, b: -a - b,
         lambda a, b: sympy.exp(sympy.tanh(a)) - 1 + b,
+        lambda a, b: sympy.exp(sympy.tanh(a)) + b,
         lambda a, b: sympy.log(1 + a**2) - 2 * b,
+        lambda a, b: sympy.log(3 + a**2) + cosine_distance(1 + a**2, b, 2 + b**2),
         lambda a, b: sympy.sqrt(a**2 + b**2 + 1) + sympy.Abs(a),
         lambda a, b: (a**2 + 1) ** sympy.tanh(b),
         lambda a, b: (a**2 + 2) ** -sympy.tanh(b),
@@ -267,3 +270,17 @@ def test_every_formula_has_the_value_that_sympy_gives_it(formulas):
     for formula, *found in zip(formulas, function(*arguments), function(*tensors), exact, strict=True):
         expected = float(evaluate(formula, point).evalf(25))
         assert [float(f) for f in found] == pytest.approx([expected] * 3, rel=1e-13, abs=0), formula
+
+
+def test_exponentials_minus_one_and_logarithms_of_one_and_more_keep_tiny_numbers():
+    function = build((sympy.exp(x) - 1, sympy.exp(x) - 1 + y, sympy.log(1 + x)), (X, Y), name="t")
+    for make in (float, torch.tensor):
+        found = function(make(1e-20), make(0.0))
+        assert [float(f) for f in found] == pytest.approx([1e-20] * 3, rel=1e-6, abs=0)
+
+
+def test_an_inner_product_is_divided_by_lengths_only_where_they_are_below_it():
+    w = Vector("w")
+    plain = build(x * Dot(v, w), (X, V, Argument("w", w)), name="t")
+    over = build(x * Dot(v, w) / norm(w), (X, V, Argument("w", w)), name="t")
+    assert "dot_over" not in plain.source("numpy") and "dot_over" in over.source("numpy")
