@@ -77,7 +77,9 @@ def _split(lowering: Lowering, c: Expr, v: Vector, active: int | None) -> tuple[
         if factor != c and isinstance(factor, (sympy.Piecewise, NamedFunction)):
             plain, directed = _split(lowering, factor, v, active)
             if directed is not None:
-                rest = lowering.scalar(c / factor, active)
+                # not c / factor: SymPy makes pieces of reciprocals of that, which are infinite where a piece is zero
+                others = [other for other in sympy.Mul.make_args(c) if other != factor]
+                rest = lowering.scalar(sympy.Mul(*others), active)
                 product = [
                     None if p is None else lowering.graph.add("multiply", rest, p) for p in (plain, directed)
                 ]

@@ -9,7 +9,7 @@ import torch
 
 from symdyn.calculus.gram import Combination, Dot, Vector, evaluate, norm
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.compile import Argument, UnsupportedHead, build
+from symdyn.compile import Argument, NamedQuantity, UnsupportedHead, build, unfold
 from symdyn.compile.named import cosine_distance, root_sum
 from symdyn.compile.outputs import radial_eigenvalue
 
@@ -284,3 +284,41 @@ def test_an_inner_product_is_divided_by_lengths_only_where_they_are_below_it():
     plain = build(x * Dot(v, w), (X, V, Argument("w", w)), name="t")
     over = build(x * Dot(v, w) / norm(w), (X, V, Argument("w", w)), name="t")
     assert "dot_over" not in plain.source("numpy") and "dot_over" in over.source("numpy")
+
+
+over = NamedQuantity("test_one_over_root", r"o\left(#1\right)", (x,), 1 / sympy.sqrt(x), module=__name__)
+SLOPES = {
+    "alone": over(Dot(v, v)),
+    "a factor": -2 * over(Dot(v, v)) * (1 + y**2),
+    "a piece": sympy.Piecewise((y, x > 0), (-1 / norm(v), True)),
+    "a factor that is a piece": (y + 3) * sympy.Piecewise((y, x > 0), (-1 / norm(v), True)),
+    "both pieces": y * sympy.Piecewise((2 / norm(v), x > 0), (over(Dot(v, v)), True)),
+    "a piece within a piece": sympy.Piecewise(
+        (sympy.Piecewise((1 / norm(v), y > 9), (y, True)), x > 0), (over(Dot(v, v)), True)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SLOPES)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_unit_vector_of_a_coefficient_is_zero_at_zero_and_has_all_digits_beside_it(kind, sign):
+    function = build(Combination({v: SLOPES[kind]}), (X, Y, V), name="t")
+    one = function(sign, 2.0, np.array([3.0, 4.0]))
+    assert one.tolist() == pytest.approx(
+        [float(c) for c in evaluate(Combination({v: SLOPES[kind]}).map(unfold), {x: sign, y: 2, v: [3, 4]})],
+        rel=1e-14,
+    )
+    length = (
+        1 if kind in ("a piece", "a factor that is a piece", "a piece within a piece") and sign > 0 else 0
+    )
+    short = function(sign, 2.0, np.array([3e-200, 4e-200]))
+    assert short.tolist() == pytest.approx((one * 1e-200**length).tolist(), rel=1e-14, abs=0)
+    assert function(sign, 2.0, np.zeros(2)).tolist() == [0.0, 0.0]
+    at = [torch.tensor(a, dtype=torch.float64) for a in (sign, 2.0, [0.0, 0.0])]
+    assert torch.isfinite(torch.func.jacrev(function, argnums=2)(*at)).all()
+
+
+def test_only_numpy_lets_go_of_what_was_used_last():
+    function = build(sympy.exp(x) * sympy.sin(x), (X,), name="t")
+    assert "del t" in function.source("numpy")
+    assert "del t" not in function.source("torch") + function.source("mpmath")
