@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from symdyn.calculus.matrix import Expression, Rules, derivative, evaluate
+from symdyn.calculus.matrix import Expression, Rules, derivative, evaluate, opened, within_sums
 from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import ByProof, Finding
 from symdyn.proof.hyperbolic import HYPERBOLIC
@@ -36,7 +36,7 @@ class WordZero:
     label: str = "difference"
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
-        rest = self.x
+        rest = opened(self.x)
         for _ in range(2):  # simpler coefficients may let a sum over an index close, and rules apply again
             try:
                 reduced = self.rules.normal_form(rest)
@@ -48,7 +48,8 @@ class WordZero:
         return Finding("PROVED", "proved", f"{self.label}: the normal form vanishes for all shapes")
 
     def _simpler(self, scalar: Any) -> Any:
-        """A coefficient in lowest terms; roots are drawn with the signs of the rules."""
+        """A coefficient in lowest terms; roots are drawn with the signs of the rules, in sums as well."""
+        scalar = within_sums(scalar, self._simpler)
         roots = (
             power for power in scalar.atoms(sp.Pow) if power.exp.is_Rational and not power.exp.is_Integer
         )
@@ -58,7 +59,7 @@ class WordZero:
         return tower.expression(tower.convert(scalar))
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        for values, numbers, value in self._examples(3):
+        for values, numbers, value in self._examples(8):
             if any(certified_sign(number) not in (0, None) for number in numbers):
                 point = {str(getattr(k, "name", k)): _text(v) for k, v in values.items()}
                 witness = Witness(point, f"{self.label} = {_text(value)}")

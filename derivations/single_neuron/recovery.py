@@ -113,7 +113,7 @@ def weights_from_phi():
     along = norm(moving) * (inner(moving, beta_star) / (norm(moving) * norm(beta_star)))
     remaining = sp.sqrt(norm2(moving) - along**2)
     unit = across(w0) / sp.sqrt(norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2)
-    return Identity(moving, along * beta_star / norm(beta_star) + remaining * unit, name="w")
+    return Identity(moving, along * beta_star / norm(beta_star) + remaining * unit, name="w", compiles=moving)
 
 
 SIGNS = (

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.single_neuron.quantities import kappa_minus, kappa_plus
 from derivations.wide_linear.network import M, balance
 from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, substitute, sum_over, trace
+from symdyn.compile.named import unfold
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Existence
@@ -27,8 +29,8 @@ def square(x):
 
 def shares(function, balance_of_neuron):
     """(κ + δ)/2 and (κ - δ)/2 of a neuron, which are η_w‖a_k‖² and η_a‖w_k‖²."""
-    kappa = sp.sqrt(balance_of_neuron**2 + 4 * eta_a * eta_w * trace(function.T @ function))
-    return (kappa + balance_of_neuron) / 2, (kappa - balance_of_neuron) / 2
+    x = eta_a * eta_w * trace(function.T @ function)
+    return kappa_plus(balance_of_neuron, x) / 2, kappa_minus(balance_of_neuron, x) / 2
 
 
 def neuron_part(function, balance_of_neuron):
@@ -132,7 +134,7 @@ def part_of_a_neuron():
         part,
         lambda part: (MatrixIdentity(by_layers, of_weights(part), SIZES, RATES, name="M_k"),),
         r"$M_k=\eta_wa_ka_k^\top\oplus\eta_aw_kw_k^\top$ is known from $\beta_k\ne0$ and $\delta_k$",
-        formula=f"M_k = {part.latex()}",
+        formula=f"M_k = {part.map(unfold).latex()}",
     )
 
 

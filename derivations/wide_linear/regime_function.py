@@ -35,8 +35,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import sympy
 
-from symdyn.compile import arrays
+from symdyn.compile import arrays, kinds
 
 _ROUNDING = 1e-14
 # A balance this much larger than all contributions: rounding of the larger weights comes near the size of the smaller
@@ -257,7 +258,11 @@ def _square(C: np.ndarray, D: np.ndarray) -> float:
 
 def _numbers(name: str, value: Any) -> np.ndarray:
     """An object array of fractions if all entries are rational, else a float array."""
-    array = np.asarray(value.detach().cpu().numpy() if arrays.is_tensor(value) else value)
+    if arrays.is_tensor(value):
+        arrays.collect(**{name: value})
+        value = value.detach().cpu().numpy()
+    kinds.refuse(name, value)
+    array = np.asarray(value)
     if array.dtype.kind in "iu" or (
         array.dtype == object and all(isinstance(x, numbers.Rational) for x in array.flat)
     ):
@@ -265,9 +270,9 @@ def _numbers(name: str, value: Any) -> np.ndarray:
         for index in np.ndindex(array.shape):
             fractions[index] = Fraction(int(array[index].numerator), int(array[index].denominator))
         return fractions
-    if array.dtype.kind not in "fO":
-        raise TypeError(f"{name} must hold real numbers; its dtype is {array.dtype}")
-    return array.astype(float)
+    if array.dtype == object and all(isinstance(x, numbers.Real | sympy.Number) for x in array.flat):
+        return array.astype(float)
+    return kinds.as_numpy(name, value).astype(float)
 
 
 def _check_thresholds(large: float, rank_tolerance: float, kernel_tolerance: float) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.single_neuron import quantities as single_neuron
 from derivations.wide_linear.symbols import Delta, W, d, eta_a, eta_w, h, k, mu, n, phi, readout, s, target
 from symdyn.calculus.matrix import (
     Declaration,
@@ -25,15 +26,18 @@ from symdyn.calculus.matrix import (
     basis,
     cayley,
     entry,
+    eye,
     random_matrix,
     random_rational,
     substitute,
     sum_over,
 )
+from symdyn.compile.named import NamedQuantity
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence
 
+_same = sp.Symbol("z", real=True)
 ones = sum_over(k, basis(k))
 WIDTHS = ({h: 2, d: 2, n: 2}, {h: 3, d: 2, n: 2}, {h: 1, d: 3, n: 2})
 
@@ -56,12 +60,12 @@ def column(of):
 
 
 def kappa(mu, Delta, i):
-    return sp.sqrt(entry(Delta, i, i) ** 2 + 4 * eta_a * eta_w * component(mu, i) ** 2)
+    return single_neuron.kappa(entry(Delta, i, i), eta_a * eta_w * component(mu, i) ** 2)
 
 
 def inverse_square(mu, Delta, i):
     """1/‖w_i‖² as a function of μ and Δ."""
-    return 2 * eta_a / (kappa(mu, Delta, i) - entry(Delta, i, i))
+    return 2 * eta_a / single_neuron.kappa_minus(entry(Delta, i, i), eta_a * eta_w * component(mu, i) ** 2)
 
 
 def overlaps(mu, Delta):
@@ -69,6 +73,46 @@ def overlaps(mu, Delta):
     M = diag(lambda i: inverse_square(mu, Delta, i))
     root = diag(lambda i: sp.sqrt(inverse_square(mu, Delta, i)))
     return (eta_w * M @ mu @ mu.T @ M - root @ Delta @ root) / eta_a
+
+
+apart = NamedQuantity("apart", r"\left(1 - #1\right)", (_same,), 1 - _same, module=__name__)
+"""1 - e_iᵀe_j, which leaves the diagonal out of a sum over i and j."""
+
+
+def others(mu, Delta, i, of):
+    """Σ_j Q_ij x_j without j = i, for x_j = of(j). There Q is 1, by terms that cancel."""
+    j = Index("#o", h)
+    M = (inverse_square(mu, Delta, i), inverse_square(mu, Delta, j))
+    lengths = eta_w * (M[0] * component(mu, i)) * (M[1] * component(mu, j))
+    overlap = (lengths - sp.sqrt(M[0]) * entry(Delta, i, j) * sp.sqrt(M[1])) / eta_a
+    return sum_over(j, apart(component(basis(i), j)) * overlap * of(j))
+
+
+def computed_overlaps(mu, Delta):
+    """Q with its diagonal set apart."""
+    i = Index("#d", h)
+    return eye(h) + sum_over(i, basis(i) @ others(mu, Delta, i, lambda j: basis(j).T))
+
+
+def computed_mu_velocity(mu, phi, Delta, s):
+    def velocity(i):
+        own = s * component(phi, i) - component(mu, i)
+        return kappa(mu, Delta, i) * (own - others(mu, Delta, i, lambda j: component(mu, j)))
+
+    return column(velocity)
+
+
+def computed_phi_velocity(mu, phi, Delta, s):
+    """φ̇ without φ_i μ_i, which cancels in it."""
+
+    def velocity(i):
+        j = Index("#p", h)
+        rest = sum_over(j, apart(component(basis(i), j)) * component(phi, j) * component(mu, j))
+        turn = component(phi, i) * others(mu, Delta, i, lambda j: component(mu, j))
+        bracket = s - rest + turn - s * component(phi, i) ** 2
+        return eta_w * inverse_square(mu, Delta, i) * component(mu, i) * bracket
+
+    return column(velocity)
 
 
 def mu_velocity(mu, phi, Q, Delta, s):
@@ -132,9 +176,6 @@ def _weights(rates):
 
 
 ANY_RATES, UNIT_RATES = _weights({}), _weights(UNIT)
-VARIABLES = Rules(
-    Declaration("positive rates", (), (), lambda *_: {eta_a: 2, eta_w: 3, s: 5}, {eta_a: 1, eta_w: 1})
-)
 
 
 def at_unit_rates(x):
@@ -160,23 +201,17 @@ def neuron_variables():
     )
 
 
-def _closed(velocity, dynamics, conclusion):
-    """The chain of a velocity that compiles as a function of μ, φ, Δ and s.
-
-    Other variables than those of the dynamics: Q of the weights is the function of μ and Δ that is put in its place.
-    """
-    Q = overlaps(mu, Delta)
+def _closed(velocity, computed, dynamics, conclusion):
+    """The chain of a velocity that compiles as a function of μ, φ, Δ and s, which it is in terms of the weights."""
 
     def facts(found):
+        of_found = in_weights(found)
         return (
             dynamics,
-            MatrixIdentity(of_weights[2], in_weights(Q), WIDTHS, ANY_RATES, name="Q"),
-            MatrixIdentity(
-                velocity(mu, phi, Q, Delta, s), found, WIDTHS, VARIABLES, name=rf"\dot{dynamics.name}"
-            ),
+            MatrixIdentity(velocity(*of_weights), of_found, WIDTHS, ANY_RATES, name=rf"\dot{dynamics.name}"),
         )
 
-    return Existence.of(velocity(mu, phi, Q, Delta, s), facts, conclusion)
+    return Existence.of(computed(mu, phi, Delta, s), facts, conclusion)
 
 
 @result(ledger=("kunin2024.c1-mu-ode",))
@@ -184,6 +219,7 @@ def signed_norm_dynamics():
     """The signed norms of the neurons move like that of a single one, with the part of the others in Qμ."""
     return _closed(
         mu_velocity,
+        computed_mu_velocity,
         MatrixDynamics(of_weights[0], mu_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\mu"),
         r"$\dot\mu=\mathrm{Diag}(\kappa)(s\phi-Q\mu)$, with $s=\|\beta_*\|$",
     )
@@ -194,6 +230,7 @@ def cosine_dynamics():
     """The cosines of the neurons; a bracket is a vector, with the vector of ones where the paper has the identity."""
     return _closed(
         phi_velocity,
+        computed_phi_velocity,
         MatrixDynamics(of_weights[1], phi_velocity(*of_weights), flow, WIDTHS, ANY_RATES, name=r"\phi"),
         r"$\dot\phi=\eta_wM\,\mathrm{Diag}(\mu)\left((s-\phi^\top\mu)1_h+\mathrm{Diag}(\phi)Q\mu-s\phi^2\right)$, "
         r"with $s=\|\beta_*\|$ and $M=2\eta_a(\kappa-\mathrm{Diag}(\Delta))^{-1}$",
@@ -204,7 +241,7 @@ def cosine_dynamics():
 def overlaps_from_norms():
     """The overlaps of the input weights are known from the signed norms and the conserved balance."""
     return Existence.of(
-        overlaps(mu, Delta),
+        computed_overlaps(mu, Delta),
         lambda found: (MatrixIdentity(of_weights[2], in_weights(found), WIDTHS, ANY_RATES, name="Q"),),
         r"$\eta_aQ=\eta_wM\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$: with the two equations a closed system for $\mu,\phi$",
     )

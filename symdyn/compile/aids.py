@@ -269,6 +269,10 @@ class Exact:
     def isotropic(
         self, transverse: Number, radial: Number, difference: Number, direction: Sequence[Number]
     ) -> list[list[Number]]:
-        return self.add_matrices(
-            self.diagonal(transverse, direction), self.outer(difference, direction, direction)
-        )
+        square = [x * x for x in direction]
+        some = any(direction)
+        entries = self.outer(difference, direction, direction)
+        for i, own in enumerate(square):
+            others = self.mp.fsum(x for j, x in enumerate(square) if j != i) if some else self.mp.one
+            entries[i][i] = transverse * others + radial * own
+        return entries

@@ -104,8 +104,23 @@ def _collect_numpy(arguments: Mapping[str, object]) -> Collected:
 
 
 def _follows(value: object) -> bool:
-    """Whether the dtype of a value is decided by others: of a Python number or list, but not of an array of any kind."""
+    """Whether others decide the dtype of a value: of a Python number or list, but not of an array of any kind."""
     return isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
+
+
+def widened(read: Collected) -> Collected:
+    """The arguments in float64, where their device has it."""
+    if read.xp is np:
+        dtype: Any = np.dtype(np.float64)
+        return read if read.dtype == dtype else Collected(np, dtype, False, _cast(read, "astype", dtype))
+    dtype = read.xp.float64
+    if read.dtype == dtype or any(array.device.type == "mps" for array in read):
+        return read
+    return Collected(read.xp, dtype, read.traced, _cast(read, "to", dtype))
+
+
+def _cast(read: Collected, method: str, dtype: Any) -> dict[str, Array]:
+    return {name: getattr(array, method)(dtype) for name, array in read.arrays.items()}
 
 
 def _in_dtype(name: str, array: Array, dtype: Any) -> Array:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from symdyn.calculus.vectors import Entries, Vector
-from symdyn.compile import arrays, linalg, printers
+from symdyn.compile import arrays, bounds, linalg, printers
+from symdyn.compile.assured import Assurance
 from symdyn.compile.exact import evaluate_exactly
 from symdyn.compile.heads import BACKENDS
 from symdyn.compile.lower import Graph, Lowering
@@ -78,6 +79,10 @@ class _Program:
     def source(self, backend: str) -> str:
         nodes = [out.node for out in self.outputs]
         return printers.source(self.graph, nodes, self.names, backend, self.name)
+
+    def bound_source(self, backend: str) -> str:
+        nodes = [out.node for out in self.outputs]
+        return bounds.source(self.graph, nodes, self.names, backend, self.name)
 
     def test_source(self, backend: str) -> str:
         return printers.source(self.graph, self.tests, self.names, backend, self.name)
@@ -155,17 +160,20 @@ class Compiled:
     """A function of arrays, called by position or keyword; see `build`.
 
     Leading axes broadcast; vectors are the last axis, matrices the last two. A tensor among the arguments
-    makes it a torch computation, otherwise NumPy; float32 stays float32. `check=False` skips the checks of
-    values: outside the domain the result is then NaN. On mpmath (`.mpmath`) arguments are numbers and
-    sequences of numbers, and `digits=` sets the precision.
+    makes it a torch computation, otherwise NumPy; what is given in float32 is computed in float64 and returned in
+    float32, so that neither squares nor differences leave its range or its digits. Where rounding may cost more than
+    the accuracy contract allows, the result is computed in as many digits as it needs. `check=False` skips the checks
+    of values: outside the domain, and where more digits would be needed, the result is then NaN; so it is inside
+    transforms (vmap, compile, jvp). On mpmath (`.mpmath`) arguments are numbers and sequences of numbers, and
+    `digits=` sets the precision.
     """
 
     def __init__(self, program: _Program, backend: str, check: bool, summary: str) -> None:
         self._program, self._backend, self._check, self._summary = program, backend, check, summary
+        backends = [each for each in ("numpy", "torch") if backend in ("auto", each)]
         # made here and not on first use, which may be inside torch.compile
-        self._kernels = {
-            each: _kernels(program, each) for each in ("numpy", "torch") if backend in ("auto", each)
-        }
+        self._kernels = {each: _kernels(program, each) for each in backends}
+        self._assurance = Assurance(program, backends)
         self.__name__ = self.__qualname__ = program.name.rpartition(".")[2]
         self.__doc__ = _docstring(program, backend, summary)
         self.__signature__ = _signature(program, backend)
@@ -212,20 +220,31 @@ class Compiled:
             )
         return self._run(_flat(self._program, arrays.collect(**values)), check)
 
-    def _run(self, collected: arrays.Collected, check: bool) -> Any:
+    def _run(self, read: arrays.Collected, check: bool) -> Any:
+        collected = arrays.widened(read)
         backend = "numpy" if collected.xp.__name__ == "numpy" else "torch"
         batch, dimension = _shapes(self._program, collected)
-        inputs = [collected[name] for name in self._program.names]
         with arrays.quiet(collected.xp):
             if check and not collected.traced:
                 self._check_values(collected, backend, batch)
-            results = self._kernels[backend][0](collected.xp, _like(collected), *inputs)
-            finished = tuple(
-                _finish(collected, result, batch + (dimension,) * out.rank)
-                for result, out in zip(results, self._program.outputs, strict=True)
-            )
+
+            def compute(given: arrays.Collected) -> tuple[Any, ...]:
+                inputs = [given[name] for name in self._program.names]
+                results = self._kernels[backend][0](given.xp, _like(given), *inputs)
+                return tuple(
+                    _finish(given, read.dtype, result, batch + (dimension,) * out.rank)
+                    for result, out in zip(results, self._program.outputs, strict=True)
+                )
+
+            if check and not collected.traced and self._program.arguments:
+                finished = self._assurance.settle(collected, batch, read.dtype, compute)
+            else:
+                finished = compute(collected)
             if not check or collected.traced:
                 inside = self._inside(collected, backend, batch)
+                if self._program.arguments:
+                    trusted = self._assurance.trusted(collected, read.dtype, self._kernels[backend][0])
+                    inside = collected.xp.broadcast_to(inside & trusted, batch)
                 finished = tuple(_nan_outside(collected.xp, inside, part, batch) for part in finished)
         return finished if self._program.is_tuple else finished[0]
 
@@ -326,16 +345,16 @@ def _shapes(program: _Program, collected: arrays.Collected) -> tuple[tuple[int, 
     return arrays.broadcast_shape(**shapes), next(iter(lengths.values()), 0)
 
 
-def _finish(collected: arrays.Collected, result: Any, shape: tuple[int, ...]) -> Any:
-    """The result in the dtype of the computation and with the full broadcast shape, writable."""
-    xp, dtype = collected.xp, collected.dtype
+def _finish(collected: arrays.Collected, dtype: Any, result: Any, shape: tuple[int, ...]) -> Any:
+    """The result in the dtype asked for and with the full broadcast shape, writable."""
+    xp = collected.xp
     if xp.__name__ == "numpy":
         array = xp.asarray(result, dtype=dtype)
         return (array if array.shape == shape else xp.broadcast_to(array, shape).copy())[()]
     if not hasattr(result, "shape"):
         return xp.full(shape, result, dtype=dtype, device=_like(collected).device)
     own = tuple(result.shape) == shape and all(result is not array for array in collected)
-    return result if own else result.expand(shape).clone()
+    return (result if own else result.expand(shape).clone()).to(dtype)
 
 
 def _nan_outside(xp: Any, inside: Any, array: Any, batch: tuple[int, ...]) -> Any:

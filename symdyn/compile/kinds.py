@@ -30,8 +30,8 @@ _WORDS = (str, bytes, bytearray, memoryview)
 def refuse(name: str, value: object) -> None:
     """Raise TypeError, naming the argument, for text and for arrays that are more than their numbers.
 
-    These are masked arrays that hide some of them, sparse arrays, and tensors that are sparse, nested or masked, also
-    in lists. It says nothing about dtypes.
+    These are masked arrays that hide some of them, sparse arrays, and tensors that are sparse, nested, masked or
+    quantised, also in lists. It says nothing about dtypes.
     """
     if type(value) in _PLAIN or type(value) is np.ndarray:
         return
@@ -67,6 +67,10 @@ def _refuse_tensor(torch: Any, name: str, tensor: Any) -> None:
         raise TypeError(f"{name} has the layout {tensor.layout}: make it an ordinary tensor with .to_dense()")
     if type(tensor) is not torch.Tensor and type(tensor).__name__ == "MaskedTensor":
         raise TypeError(f"{name} is a masked tensor: give it values where it has none with .to_tensor(value)")
+    if tensor.is_quantized:
+        raise TypeError(
+            f"{name} is quantised, {tensor.dtype}: give the numbers that it stands for, .dequantize()"
+        )
 
 
 def as_numpy(name: str, value: object, *, short: bool = False) -> np.ndarray[Any, Any]:
@@ -97,6 +101,28 @@ def as_numpy(name: str, value: object, *, short: bool = False) -> np.ndarray[Any
     raise TypeError(_wrong_dtype(name, array.dtype, kind == "c", "an array", "astype(np.float64)"))
 
 
+def exactly(name: str, value: object) -> np.ndarray[Any, Any]:
+    """A value as an array of its own numbers, for functions that compute without rounding.
+
+    They are integers, float32 or float64, by the rule of this module, or objects, of which the function says more.
+    Raises TypeError, naming the argument, for data of another dtype, and ValueError for a ragged list.
+    """
+    refuse(name, value)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        dtype_of(torch, name, value)
+        value = value.detach().cpu().numpy()
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of real numbers: {error}") from None
+    if array.dtype.kind not in "iuO" and array.dtype.type not in _FLOATS:
+        raise TypeError(
+            _wrong_dtype(name, array.dtype, array.dtype.kind == "c", "an array", "astype(np.float64)")
+        )
+    return array
+
+
 def _all_integers(array: np.ndarray[Any, Any]) -> bool:
     return array.size > 0 and all(type(number) is int for number in array.flat)
 
@@ -114,8 +140,6 @@ def dtype_of(torch: Any, name: str, tensor: Any, *, short: bool = False) -> Any:
         return torch.float64
     if short and dtype in (torch.float16, torch.bfloat16):
         return torch.float32
-    if tensor.is_quantized:
-        raise TypeError(f"{name} is quantised, {dtype}: give the numbers that it stands for, .dequantize()")
     raise TypeError(_wrong_dtype(name, dtype, dtype.is_complex, "a tensor", "to(torch.float64)"))
 
 

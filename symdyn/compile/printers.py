@@ -32,7 +32,7 @@ def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend:
     or torch (mpmath's kernel is given its context instead), `like` an array that tells dtype and device.
     Raises UnsupportedHead if the backend lacks an operation.
     """
-    writer = _Writer(graph, backend, name)
+    writer = Writer(graph, backend, name)
     results = [writer.resolve(position) for position in outputs]
     needed = writer.needed(results)
     lines = [writer.line(position) for position in needed]
@@ -40,11 +40,16 @@ def source(graph: Graph, outputs: Sequence[int], inputs: Sequence[str], backend:
         lines = writer.released(results, needed, lines)
     returned = "".join(f"{writer.operand(position)}, " for position in results)
     body = [*(line for line in lines if line), f"return ({returned})"]
-    given = [_GIVEN + name for name in inputs]
-    return f"def kernel({', '.join(['xp', 'like', *given])}):\n" + "".join(f"    {line}\n" for line in body)
+    parameters = ", ".join(["xp", "like", *map(given, inputs)])
+    return f"def kernel({parameters}):\n" + "".join(f"    {line}\n" for line in body)
 
 
-class _Writer:
+def given(name: str) -> str:
+    """What an argument is called in generated code."""
+    return _GIVEN + name
+
+
+class Writer:
     """Writes the nodes of a graph for one backend. NumPy, which has no gradients, passes guards over."""
 
     def __init__(self, graph: Graph, backend: str, name: str) -> None:
@@ -77,7 +82,7 @@ class _Writer:
         if node[0] == "constant":
             return f"constants[{position}]" if self.backend == "mpmath" else literal(node[1])
         if node[0] == "input":
-            return f"{_GIVEN}{node[1]}"
+            return given(node[1])
         return str(node[1]) if self.is_leaf(position) else f"t{position}"
 
     def line(self, position: int) -> str:
@@ -125,9 +130,12 @@ def literal(number: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def array_kernel(text: str, backend: str, name: str) -> Callable[..., tuple[Any, ...]]:
-    """The function of a source text for NumPy or torch. It is given the module as its first argument."""
-    namespace = {"aid": aids, "arrays": arrays, "inf": float("inf"), "nan": float("nan")}
+def array_kernel(text: str, backend: str, name: str, rules: Any = None) -> Callable[..., tuple[Any, ...]]:
+    """The function of a source text for NumPy or torch. It is given the module as its first argument.
+
+    `rules` is what the text calls by that name: the module of the rules of rounding, where it has bounds.
+    """
+    namespace = {"aid": aids, "arrays": arrays, "rules": rules, "inf": float("inf"), "nan": float("nan")}
     return _execute(text, namespace, f"<symdyn {name} on {backend}>")
 
 

@@ -14,7 +14,7 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix import Expression, Letter, evaluate, evaluate_arrays, letters_of, symbols_of
-from symdyn.compile import arrays, kinds
+from symdyn.compile import arrays, far, kinds
 from symdyn.compile.exact import real_number
 from symdyn.compile.function import check_names
 
@@ -34,8 +34,11 @@ def ingredients(value: Any) -> set[Any] | None:
 class CompiledWords:
     """A function of arrays: matrices are the last two axes, letters with one column the last; leading axes broadcast.
 
-    A tensor among the arguments makes it a torch computation, otherwise NumPy. On mpmath (`.mpmath`) arguments are
-    numbers and lists, `digits=` sets the precision, and matrices come back as lists of rows.
+    A tensor among the arguments makes it a torch computation, otherwise NumPy; what is given in float32 is computed in
+    float64. Where products leave the range of floats on their way to a value that is in it, eager calls compute it in
+    more digits; inside a transform, or unchecked, it is NaN for arguments that hold a number, not 0, of a size outside
+    1e-30 to 1e30. On mpmath (`.mpmath`) arguments
+    are numbers and lists, `digits=` sets the precision, and matrices come back as lists of rows.
 
     `domain` has triples (description, inequality between scalars, argument to blame), checked on eager calls.
     """
@@ -79,12 +82,20 @@ class CompiledWords:
         if self.backend == "torch" and not tensors:
             given = _as_tensors(given)
         read = arrays.collect(**given)
-        if check and not read.traced:
-            _check_finite(read)
-            plain = {symbol: arrays.detach(read[name]) for symbol, name in names.items()}
-            self._check_domain(lambda x: evaluate_arrays(x, _occurring(x, plain)))
-        named = {symbol: read[name] for symbol, name in names.items()}
-        return self._each(lambda part: evaluate_arrays(part, _needed(part, named)))
+        wide = arrays.widened(read)
+        named = {symbol: wide[name] for symbol, name in names.items()}
+        with arrays.quiet(read.xp):
+            if not check or read.traced:
+                reach = far.within_reach(named)
+                found = self._each(
+                    lambda part: far.nan_beyond(reach, evaluate_arrays(part, _needed(part, named)))
+                )
+            else:
+                _check_finite(read)
+                plain = {symbol: arrays.detach(x) for symbol, x in named.items()}
+                self._check_domain(lambda x: far.mended(x, _occurring(x, plain)))
+                found = self._each(lambda part: far.mended(part, named))
+            return _narrowed(read, found)
 
     def _each(self, function: Any) -> Any:
         if isinstance(self.value, tuple):
@@ -133,6 +144,13 @@ class CompiledWords:
 def _shape(letter: Letter) -> str:
     sizes = [str(size) for size in (letter.rows, letter.cols) if size != 1]
     return f"({', '.join(['...', *sizes])})"
+
+
+def _narrowed(read: arrays.Collected, found: Any) -> Any:
+    """What was found, in the dtype of the arguments."""
+    if isinstance(found, tuple):
+        return tuple(_narrowed(read, part) for part in found)
+    return found.astype(read.dtype) if read.xp.__name__ == "numpy" else found.to(read.dtype)
 
 
 def _needed(part: Any, values: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -42,7 +42,14 @@ from symdyn.calculus.matrix.expression import (
 from symdyn.calculus.matrix.gaussian import gaussian_mean
 from symdyn.calculus.matrix.rules import Declaration, Rule, Rules, random_matrix, random_rational, rule
 from symdyn.calculus.matrix.sums import ScalarSum
-from symdyn.calculus.matrix.transform import derivative, letters_of, substitute, symbols_of
+from symdyn.calculus.matrix.transform import (
+    derivative,
+    letters_of,
+    opened,
+    substitute,
+    symbols_of,
+    within_sums,
+)
 from symdyn.calculus.matrix.words import Index, Letter, ScalarWord, TraceWord
 
 __all__ = [
@@ -71,6 +78,7 @@ __all__ = [
     "kron_sum",
     "letters_of",
     "matrix",
+    "opened",
     "orthogonal",
     "orthonormal_columns",
     "positive",
@@ -87,5 +95,6 @@ __all__ = [
     "vec",
     "vector",
     "whitened",
+    "within_sums",
     "zero",
 ]

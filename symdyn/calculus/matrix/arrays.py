@@ -8,6 +8,7 @@ Summed indices become array axes of their own, just before the matrix axes, so t
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from symdyn.calculus.matrix.words import (
     Word,
     number_of,
 )
+from symdyn.compile.named import NamedFunction, unfold
 
 Array = Any
 
@@ -83,9 +85,10 @@ def evaluate(
     """
     exact = {key: _exact_array(value) for key, value in values.items()}
     frame = _frame(x, exact, sizes, indices, None)
-    if not isinstance(x, Expression):
-        return formula(_scalar(formula(x), frame).item())
-    return sympy.Matrix(_expression(x, frame).tolist())
+    with np.errstate(all="ignore"):  # of what SymPy guesses in floats about exact numbers
+        if not isinstance(x, Expression):
+            return formula(_scalar(formula(x), frame).item())
+        return sympy.Matrix(_expression(x, frame).tolist())
 
 
 def evaluate_arrays(
@@ -197,6 +200,8 @@ def _sum_axes(array: Array, bound: Bound, frame: _Frame, matrix_axes: int) -> Ar
 
 def _scalar(c: Scalar, frame: _Frame) -> Array:
     """A scalar as an array of shape (..., active indices)."""
+    if frame.exact:
+        c = unfold(c)
     symbols = sorted(c.free_symbols, key=lambda symbol: symbol.name)
     arrays = [_symbol(symbol, frame) for symbol in symbols]
     if frame.exact:
@@ -217,8 +222,11 @@ def _scalar(c: Scalar, frame: _Frame) -> Array:
 def _function(c: Scalar, symbols: tuple[Any, ...], module: str) -> Any:
     """The scalar as a function of its symbols; written once, as that takes longer than many a call.
 
-    In the code, symbols have names that no function has, in the same order: a symbol may be called sqrt.
+    In the code, symbols have names that no function has, in the same order: a symbol may be called sqrt. Named
+    quantities are computed in their stable forms, which takes the compiler of scalars.
     """
+    if c.has(NamedFunction):
+        return _stable(c, symbols, module)
     mangled = {
         symbol: sympy.Symbol(f"given_{symbol.name}", **symbol.assumptions0)
         for symbol in symbols
@@ -226,6 +234,18 @@ def _function(c: Scalar, symbols: tuple[Any, ...], module: str) -> Any:
     }
     given = [mangled.get(symbol, symbol) for symbol in symbols]
     return sympy.lambdify(given, c.xreplace(mangled), modules=module)
+
+
+def _stable(c: Scalar, symbols: tuple[Any, ...], module: str) -> Any:
+    from symdyn.compile import printers
+    from symdyn.compile.lower import Lowering
+
+    xp, names = importlib.import_module(module), {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
+    lowering = Lowering("a scalar of words", names)
+    node = lowering.scalar(c)
+    text = printers.source(lowering.graph, [node], list(names.values()), module, lowering.name)
+    kernel = printers.array_kernel(text, module, lowering.name)
+    return lambda *values: kernel(xp, values[0], *values)[0]
 
 
 def _constant(c: Scalar, frame: _Frame) -> Array:

@@ -32,6 +32,7 @@ from symdyn.calculus.matrix.words import (
     same_size,
 )
 from symdyn.calculus.vectors import as_scalar
+from symdyn.compile.named import unfold
 
 WORD_SYMBOLS = (ScalarWord, TraceWord, ScalarSum)
 
@@ -66,6 +67,21 @@ def _letters_of_word(word: Word) -> set[Letter]:
         elif isinstance(factor, Vec):
             found |= _letters_of_word(factor.word)
     return found
+
+
+def opened(x: Any) -> Any:
+    """x with its named quantities replaced by their definitions, in sums as well."""
+
+    def scalar(c: Scalar) -> Scalar:
+        return within_sums(unfold(c), scalar)
+
+    return x.map(scalar) if isinstance(x, Expression) else scalar(formula(x))
+
+
+def within_sums(c: Scalar, function: Callable[[Scalar], Scalar]) -> Scalar:
+    """A scalar with a function applied to the summands of its sums."""
+    sums = c.atoms(ScalarSum)
+    return c.xreplace({a: summed(a.bound, from_scalar(function(a.body))).scalar() for a in sums})
 
 
 def substitute(x: Any, mapping: Mapping[Any, Any]) -> Any:
