@@ -50,6 +50,7 @@ class Claim:
 
 def at_most(name: str, statement: str, estimate: float, threshold: float, *, about: str = "paper") -> Claim:
     """The claim that a measured number is at most ``threshold``. A NaN never holds."""
+    estimate, threshold = _numbers(estimate=estimate, threshold=threshold)
     return Claim(
         name, statement, about, float(estimate), "at most", float(threshold), bool(estimate <= threshold)
     )
@@ -57,6 +58,7 @@ def at_most(name: str, statement: str, estimate: float, threshold: float, *, abo
 
 def at_least(name: str, statement: str, estimate: float, threshold: float, *, about: str = "paper") -> Claim:
     """The claim that a measured number is at least ``threshold``. A NaN never holds."""
+    estimate, threshold = _numbers(estimate=estimate, threshold=threshold)
     return Claim(
         name, statement, about, float(estimate), "at least", float(threshold), bool(estimate >= threshold)
     )
@@ -74,6 +76,7 @@ def between(
     about: str = "paper",
 ) -> Claim:
     """The claim that low ≤ estimate ≤ high, known to within a standard error of at most ``max_stderr``."""
+    estimate, low, high = _numbers(estimate=estimate, low=low, high=high)
     sharp = stderr is None or stderr <= max_stderr
     holds = bool(low <= estimate <= high) and sharp
     return Claim(name, statement, about, float(estimate), "between", (float(low), float(high)), holds, stderr)
@@ -88,6 +91,7 @@ _T = (
 
 def mean_and_stderr(samples: Sequence[float]) -> tuple[float, float]:
     """Mean and standard error of independent samples; NaN without any, an infinite error for a single one."""
+    samples = _floats("samples", samples)
     if not samples:
         return math.nan, math.nan
     average = math.fsum(samples) / len(samples)
@@ -107,6 +111,7 @@ def mean_at_least(
 ) -> Claim:
     """The claim that a mean is at least ``threshold``: the two-sided 95 % t interval lies above it."""
     average, stderr = mean_and_stderr(samples)
+    (threshold,) = _numbers(threshold=threshold)
     holds = bool(average - _reach(samples) * stderr >= threshold)
     return Claim(name, statement, about, average, "at least, 95 %", float(threshold), holds, _finite(stderr))
 
@@ -116,6 +121,7 @@ def mean_at_most(
 ) -> Claim:
     """The claim that a mean is at most ``threshold``: the two-sided 95 % t interval lies below it."""
     average, stderr = mean_and_stderr(samples)
+    (threshold,) = _numbers(threshold=threshold)
     holds = bool(average + _reach(samples) * stderr <= threshold)
     return Claim(name, statement, about, average, "at most, 95 %", float(threshold), holds, _finite(stderr))
 
@@ -130,20 +136,48 @@ def _finite(number: float) -> float | None:
 
 def differences(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """a − b of samples in pairs. Raises ValueError if there is not a partner for each."""
-    return [a - b for a, b in zip(first, second, strict=True)]
+    return [a - b for a, b in _pairs(first, second)]
 
 
 def ratios(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """a / b of samples in pairs. Raises ValueError if there is not a partner for each."""
-    return [a / b for a, b in zip(first, second, strict=True)]
+    return [a / b for a, b in _pairs(first, second)]
 
 
 def relative_deviations(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """|a/b − 1| of samples in pairs, infinite where one of them is NaN or b = 0."""
     return [
         math.inf if math.isnan(a) or math.isnan(b) or b == 0 else abs(a / b - 1)
-        for a, b in zip(first, second, strict=True)
+        for a, b in _pairs(first, second)
     ]
+
+
+def _numbers(**values: float) -> list[float]:
+    """Numbers as Python numbers, each by the same rule. Raises ValueError for more than one in a name."""
+    found = []
+    for name, value in values.items():
+        if type(value) not in (float, int):
+            from numerics.arrays import doubles
+
+            (array,) = doubles(**{name: value})
+            if array.shape:
+                raise ValueError(f"{name} must be one number: it is an array of shape {array.shape}")
+            value = float(array)
+        found.append(value)
+    return found
+
+
+def _pairs(first: Sequence[float], second: Sequence[float]) -> Iterator[tuple[float, float]]:
+    return zip(_floats("first", first), _floats("second", second), strict=True)
+
+
+def _floats(name: str, samples: Sequence[float]) -> Sequence[float]:
+    """Samples as Python numbers: those of an array by the rule of ``numerics.arrays``."""
+    if type(samples) in (list, tuple) and set(map(type, samples)) <= {float, int}:
+        return samples
+    from numerics.arrays import doubles
+
+    return doubles(**{name: samples})[0].tolist()
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
@@ -151,6 +185,7 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
     Raises ValueError for fewer than two values and for ties.
     """
+    first, second = _floats("first", first), _floats("second", second)
     if len(first) != len(second) or len(first) < 2:
         raise ValueError(
             f"two sequences of one length, 2 or more, are needed: got {len(first)} and {len(second)}"

@@ -16,6 +16,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from numerics.arrays import alike
+from symdyn.compile.kinds import refuse
+
 
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays, lists or tensors; returns (...).
@@ -23,7 +26,7 @@ def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     The rates are scalars or broadcast with a. Tensors give a tensor, all else an array. Raises TypeError for complex
     numbers, here and below: this δ of theirs is not conserved.
     """
-    a, w, eta_a, eta_w = _numbers(a, w, eta_a, eta_w)
+    a, w, eta_a, eta_w = _numbers(a=a, w=w, eta_a=eta_a, eta_w=eta_w)
     return eta_w * a * a - eta_a * (w * w).sum(-1)
 
 
@@ -37,7 +40,7 @@ def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
     >>> neuron_deltas([[1.0, 2.0], [1.0, 2.0]], [[[1.0], [1.0]], [[1.0], [1.0]]], eta_w=[1.0, 10.0]).tolist()
     [[0.0, 3.0], [9.0, 39.0]]
     """
-    a, W, eta_a, eta_w = _numbers(a, W, eta_a, eta_w)
+    a, W, eta_a, eta_w = _numbers(a=a, W=W, eta_a=eta_a, eta_w=eta_w)
     batch = _batch("a", a, W)
     return single_neuron_delta(a, W, _rate("eta_a", eta_a, batch, 1), _rate("eta_w", eta_w, batch, 1))
 
@@ -50,36 +53,21 @@ def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
     >>> layer_balance([[1.0], [2.0]], [[1.0, 0.0], [0.0, 1.0]], eta_a=3.0).tolist()
     [[-2.0, 2.0], [2.0, 1.0]]
     """
-    A, W, eta_a, eta_w = _numbers(A, W, eta_a, eta_w)
+    A, W, eta_a, eta_w = _numbers(A=A, W=W, eta_a=eta_a, eta_w=eta_w)
     batch = _batch("A", A, W)
     eta_a, eta_w = _rate("eta_a", eta_a, batch, 2), _rate("eta_w", eta_w, batch, 2)
     return eta_w * (A @ A.swapaxes(-1, -2)) - eta_a * (W @ W.swapaxes(-1, -2))
 
 
-def _numbers(*values):
-    """Lists as tensors if there is a tensor, as arrays otherwise; scalars stay, and do not widen a dtype.
-
-    Whole numbers are read as floating-point numbers, for their squares would overflow without a word.
+def _numbers(**values):
+    """Weights and rates as ``numerics.arrays.alike`` reads them, in float32 or float64: the squares of whole numbers
+    would overflow without a word, and those of short ones lose their digits.
     """
-    tensor = next((value for value in values if hasattr(value, "detach")), None)
-    if tensor is not None:
-        import torch
-
-        dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
-    numbers = []
-    for value in values:
+    for name, value in values.items():
+        refuse(name, value)
         if _is_complex(value):
-            raise TypeError("weights and rates must be real numbers, not complex ones")
-        if hasattr(value, "detach"):
-            numbers.append(value if value.is_floating_point() else value.to(torch.get_default_dtype()))
-        elif np.ndim(value) == 0:
-            numbers.append(value)
-        elif tensor is not None:
-            numbers.append(torch.as_tensor(value, dtype=dtype, device=tensor.device))
-        else:
-            array = np.asarray(value)
-            numbers.append(array.astype(float) if array.dtype.kind in "biu" else array)
-    return numbers
+            raise TypeError(f"weights and rates must be real numbers, not complex ones: {name} is complex")
+    return alike(**values)
 
 
 def _is_complex(value) -> bool:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from numerics.arrays import alike, doubles, plain, wide_tensors
 from numerics.linear_descent import orthonormal, stacked, whitened_inputs, zero_balanced_start
 
 ACTIVATIONS = ("linear", "tanh", "relu")
@@ -110,11 +111,13 @@ def foretold_and_measured(
 
 def correlation(X, Y) -> np.ndarray:
     """Σ^yx = Y Xᵀ / P of tasks X (..., N_i, P) and Y (..., N_o, P), of shape (..., N_o, N_i)."""
+    X, Y = alike(X=X, Y=Y)
     return Y @ np.swapaxes(X, -1, -2) / X.shape[-1]
 
 
 def second_moment(Y) -> np.ndarray:
     """⟨‖y‖²⟩ of targets Y (..., N_o, P), of shape (...)."""
+    (Y,) = alike(Y=Y)
     return (Y * Y).sum(-2).mean(-1)
 
 
@@ -133,7 +136,8 @@ def train(
     if not record or any(b <= a for a, b in pairwise(record)) or not 0 <= record[0] <= record[-1] <= steps:
         raise ValueError(f"record must increase within 0 .. {steps}")
     function = _activation(activation)
-    W1, W2, X, Y = (torch.as_tensor(np.array(value, float), device=device) for value in (W1, W2, X, Y))
+    given = doubles(W1=W1, W2=W2, X=X, Y=Y)
+    W1, W2, X, Y = (torch.as_tensor(value.copy(), device=device) for value in given)
     kept: list[tuple] = []
     with torch.no_grad():
         for k in range(record[-1] + 1):
@@ -168,7 +172,8 @@ def train_sequence(
     Tasks are X (..., K, N_i, P) and Y (..., K, N_o, P). Returns the weights at the start and after every task,
     W1 (..., K+1, N_h, N_i) and W2 (..., K+1, N_o, N_h).
     """
-    ends = [(np.asarray(W1, float), np.asarray(W2, float))]
+    W1, W2, X, Y = doubles(W1=W1, W2=W2, X=X, Y=Y)
+    ends = [(W1, W2)]
     for task in range(X.shape[-3]):
         data = X[..., task, :, :], Y[..., task, :, :]
         found = train(
@@ -184,16 +189,17 @@ def losses(W1, W2, X, Y, activation: str) -> np.ndarray:
 
     Weights are W1 (..., J, N_h, N_i) and W2 (..., J, N_o, N_h), tasks X (..., K, N_i, P) and Y (..., K, N_o, P).
     """
-    import torch
-
-    W1, W2 = (torch.as_tensor(W)[..., None, :, :, :] for W in (W1, W2))
-    X, Y = (torch.as_tensor(data)[..., :, None, :, :] for data in (X, Y))
+    W1, W2, X, Y = plain(W1=W1, W2=W2, X=X, Y=Y)
+    W1, W2, X, Y = wide_tensors(W1=W1, W2=W2, X=X, Y=Y)
+    W1, W2 = (W[..., None, :, :, :] for W in (W1, W2))
+    X, Y = (data[..., :, None, :, :] for data in (X, Y))
     E = W2 @ _activation(activation)(W1 @ X)[0] - Y
     return ((E * E).sum(-2).mean(-1) / 2).numpy()
 
 
 def imbalance(W1, W2) -> np.ndarray:
     """‖W1 W1ᵀ − W2ᵀ W2‖ / (‖W1 W1ᵀ‖ + ‖W2ᵀ W2‖) in Frobenius norms, between 0 (balanced) and 1; of shape (...)."""
+    W1, W2 = plain(W1=W1, W2=W2)
     below, above = W1 @ np.swapaxes(W1, -1, -2), np.swapaxes(W2, -1, -2) @ W2
     sizes = [np.linalg.norm(value, axis=(-2, -1)) for value in (below - above, below, above)]
     return sizes[0] / (sizes[1] + sizes[2])
@@ -203,6 +209,7 @@ def neuron_imbalance(W1, W2) -> np.ndarray:
     """The part of `imbalance` that the neurons have each for itself: the norm of the diagonal of W1 W1ᵀ − W2ᵀ W2, on
     the same scale; of shape (...).
     """
+    W1, W2 = plain(W1=W1, W2=W2)
     below, above = W1 @ np.swapaxes(W1, -1, -2), np.swapaxes(W2, -1, -2) @ W2
     apart = np.linalg.norm(np.diagonal(below - above, axis1=-2, axis2=-1), axis=-1)
     return apart / (np.linalg.norm(below, axis=(-2, -1)) + np.linalg.norm(above, axis=(-2, -1)))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from numerics.arrays import tensors
 from numerics.checkpoint import Progress, fingerprint, load_state, save_state
 from numerics.observers import Networks, Observer
 from numerics.steppers import Graphed, Stepper
@@ -52,7 +53,7 @@ def networks(a, W, *, eta_a=1.0, eta_w=1.0, gamma: float = 0.0) -> Networks:
 
     Raises ValueError for shapes that do not fit and for γ > 1, where σ(z) = max(z, γz) is no leaky ReLU.
     """
-    a, W = _tensor(a), _tensor(W)
+    a, W = (value.detach() for value in tensors(a=a, W=W))
     if not gamma <= 1:
         raise ValueError(f"gamma must be a number up to 1, got {gamma}")
     if a.ndim != 2 or W.ndim != 3 or W.shape[:2] != a.shape:
@@ -101,7 +102,7 @@ def train(
     observers among them (they are told apart by name and by what they say of fixed networks), and RuntimeError where a
     compiler is missing.
     """
-    X, y = (_tensor(value).double() for value in (X, y))
+    X, y = (tensors(**{name: value})[0].detach().double() for name, value in (("X", X), ("y", y)))
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"networks are trained in torch.float32 or torch.float64, not in {dtype}")
     checkpoints = _check(start, X, y, checkpoints, threads, chunk)
@@ -112,11 +113,11 @@ def train(
     done, state, identity = 0, None, ""
     if resume is not None:
         resume = Path(resume)
-        tensors = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
+        parts = (start.a, start.W, start.eta_a, start.eta_w, speed, X, y)
         way = str(dtype), torch.device(device).type, bool(compiled)
         observed = [part for name in observers for part in (name, run.answer(name))]
         settings = (start.gamma, np.array(checkpoints), *way, *observed)
-        identity = fingerprint(*(tensor.cpu() for tensor in tensors), *settings)
+        identity = fingerprint(*(tensor.cpu() for tensor in parts), *settings)
         state = load_state(resume, identity)
     if state is not None:
         done = int(state["done"])
@@ -169,13 +170,8 @@ def _is_whole(step) -> bool:
         return False
 
 
-def _tensor(value) -> torch.Tensor:
-    """A tensor as it is, without its history, and a list with all of its digits."""
-    return torch.as_tensor(value if hasattr(value, "detach") else np.asarray(value)).detach()
-
-
 def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
-    tensor = torch.as_tensor(value, dtype=torch.float64, device=a.device)
+    tensor = tensors(**{name: value})[0].detach().to(dtype=torch.float64, device=a.device)
     if tensor.ndim > 1 or (tensor.ndim == 1 and len(tensor) != len(a)):
         raise ValueError(
             f"{name} must be a scalar or ({len(a)},), one for each network, got {tuple(tensor.shape)}"

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numerics.arrays import doubles, plain, require_some, tensors
+
+EXPLICIT, MOST_STEPS, LATEST = ("RK23", "RK45", "DOP853"), 1e10, 1e15
+
 
 @dataclass(frozen=True)
 class Trajectory:
@@ -21,6 +25,10 @@ class Trajectory:
     a: np.ndarray
     w: np.ndarray
 
+    def __post_init__(self) -> None:
+        for name in ("t", "a", "w"):
+            object.__setattr__(self, name, *plain(**{name: getattr(self, name)}))
+
     @property
     def beta(self) -> np.ndarray:
         """The predictor β = a w, of shape (..., T, d)."""
@@ -29,7 +37,8 @@ class Trajectory:
 
 def sum_of_squares(beta, X, y) -> np.ndarray:
     """L = ½ Σᵢ (βᵀxᵢ − yᵢ)² for predictors beta (..., d), data X (n, d) and labels y (n,); returns (...)."""
-    residual = np.asarray(beta) @ np.asarray(X).T - np.asarray(y)
+    beta, X, y = plain(beta=beta, X=X, y=y)
+    residual = beta @ X.T - y
     return 0.5 * (residual**2).sum(-1)
 
 
@@ -59,19 +68,40 @@ def gradient_flow(
     square error over the whole system, so the tolerances are divided by √(number of networks): none can hide
     behind the others. Raises ValueError for shapes that do not fit and RuntimeError if the solver gives up.
     """
-    a0, w0, X, y = (np.asarray(value, float) for value in (a0, w0, X, y))
+    a0, w0, X, y, eta_a, eta_w = doubles(a0=a0, w0=w0, X=X, y=y, eta_a=eta_a, eta_w=eta_w)
     if w0.ndim == 0 or w0.shape[:-1] != a0.shape:
         raise ValueError(f"w0 must have shape a0.shape + (d,): a0 is {a0.shape}, w0 is {w0.shape}")
     if X.ndim != 2 or X.shape[1] != w0.shape[-1] or y.shape != X.shape[:1]:
         raise ValueError(f"X must be (n, {w0.shape[-1]}) and y (n,): X is {X.shape}, y is {y.shape}")
     if (times is None) == (horizon is None):
         raise ValueError("give either times or horizon")
+    require_some(X=X)
     if stop is not None and stop(a0, w0) > 0:
         return Trajectory(np.zeros(1), a0[..., None], w0[..., None, :])
-    end = float(horizon) if times is None else float(np.max(times))
-    moments = None if times is None else np.asarray(times, float)
+    moments = None if times is None else _moments(times)
+    end = float(horizon) if times is None else float(moments.max())
+    rates = eta_w * a0**2 + eta_a * (w0 * w0).sum(-1)
+    _check_length(end, float(np.max(rates, initial=0.0)) * np.linalg.norm(X.T @ X), method)
     options = {"method": method, "rtol": rtol, "atol": atol}
     return _integrated(_Neurons(a0, w0, X, y, eta_a, eta_w, stop), end, moments, **options)
+
+
+def _moments(times) -> np.ndarray:
+    (times,) = doubles(times=times)
+    if times.ndim != 1 or not times.size or not np.isfinite(times).all():
+        raise ValueError(f"times must be finite and (T,), one at least: they are {times.tolist()!s:.60}")
+    return times
+
+
+def _check_length(end: float, rate: float, method: str) -> None:
+    """Raise ValueError for times that take more explicit steps, each of a few times 1/rate, than anybody waits for, and
+    for those that no method reaches.
+    """
+    if not end * rate <= (MOST_STEPS if method in EXPLICIT else LATEST):
+        raise ValueError(
+            f"times up to {end:g} are too late for {method}, for a flow that starts at the rate {rate:.3g}: what can "
+            "be learned is learned long before"
+        )
 
 
 class _Neurons:
@@ -80,7 +110,7 @@ class _Neurons:
     def __init__(self, a0, w0, X, y, eta_a, eta_w, stop) -> None:
         self.a0, self.w0, self.stop = a0, w0, stop
         self.gram, self.target = X.T @ X, X.T @ y
-        self.eta_a, self.eta_w = np.asarray(eta_a, float), np.asarray(eta_w, float)[..., None]
+        self.eta_a, self.eta_w = eta_a, eta_w[..., None]
 
     def row(self, a, w) -> np.ndarray:
         return np.concatenate([a.ravel(), w.ravel()])
@@ -152,13 +182,18 @@ def wide_gradient_flow(
     """
     from scipy.integrate import solve_ivp
 
-    A0, W0, X, Y = (np.asarray(value, float) for value in (A0, W0, X, Y))
+    A0, W0, X, Y, times, eta_a, eta_w = doubles(A0=A0, W0=W0, X=X, Y=Y, times=times, eta_a=eta_a, eta_w=eta_w)
+    if A0.ndim != 2:
+        raise ValueError(f"A0 must be (h, c), one network: it is {A0.shape}")
     (h, c), d = A0.shape, W0.shape[-1]
     if W0.shape != (h, d) or X.shape[1:] != (d,) or Y.shape != (len(X), c):
         raise ValueError(
             f"A0 must be (h, c), W0 (h, d), X (n, d) and Y (n, c): got {A0.shape}, {W0.shape}, {X.shape}, {Y.shape}"
         )
+    times = _moments(times)
     gram, target, split = X.T @ X, X.T @ Y, h * c
+    size = float(eta_w * (A0 * A0).sum() + eta_a * (W0 * W0).sum())
+    _check_length(float(times.max()), size * np.linalg.norm(gram), method)
 
     def velocity(_, state):
         A, W = state[:split].reshape(h, c), state[split:].reshape(h, d)
@@ -166,7 +201,6 @@ def wide_gradient_flow(
         return np.concatenate([(-eta_a * W @ gradient).ravel(), (-eta_w * A @ gradient.T).ravel()])
 
     start = np.concatenate([A0.ravel(), W0.ravel()])
-    times = np.asarray(times, float)
     found = solve_ivp(velocity, (0.0, times.max()), start, method, times, rtol=rtol, atol=atol)
     if not found.success:
         raise RuntimeError(f"solve_ivp ({method}) stopped at t = {found.t[-1]:g}: {found.message}")
@@ -202,7 +236,10 @@ def gradient_descent(
     if not wanted <= set(range(steps + 1)):
         raise ValueError(f"record must lie between 0 and {steps}")
     first = next(iter(parameters.values()))
-    X, y = (torch.as_tensor(value, dtype=first.dtype, device=first.device) for value in (X, y))
+    if first.dtype not in (torch.float32, torch.float64):
+        raise TypeError(f"networks are trained in float32 or float64, and the parameters are {first.dtype}")
+    X, y = (tensors(**{name: value})[0].to(first) for name, value in (("X", X), ("y", y)))
+    require_some(X=X, y=y)
     speeds = [_trailing(rates[name], step, parameter) for name, parameter in parameters.items()]
     recorded: dict[str, list[np.ndarray]] = {}
     for k in range(steps + 1):
@@ -223,7 +260,8 @@ def _trailing(rate, step, parameter):
     """rate · step with as many trailing axes of length one as the parameter has beyond them."""
     import torch
 
-    speed = torch.as_tensor(np.asarray(rate, float) * np.asarray(step, float))
+    rate, step = doubles(rate=rate, step=step)
+    speed = torch.as_tensor(rate * step)
     speed = speed.reshape(speed.shape + (1,) * (parameter.ndim - speed.ndim))
     return speed.to(dtype=parameter.dtype, device=parameter.device)
 
@@ -237,11 +275,11 @@ def train_single_neuron(
     With a step size per network the times differ, and ``t`` is the step number. Returns a (..., T) and w
     (..., T, d).
     """
-    import torch
-
     from numerics.networks.single_neuron import SingleNeuron
 
-    start = [torch.as_tensor(np.asarray(value, float), device=device) for value in (a0, w0)]
+    read = zip(("a0", "w0"), doubles(a0=a0, w0=w0), strict=True)
+    start = [tensors(**{name: value})[0].to(device) for name, value in read]
+    eta_a, eta_w, step = doubles(eta_a=eta_a, eta_w=eta_w, step=step)
     network = SingleNeuron(*start)
     recorded = gradient_descent(
         network,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from numerics.arrays import doubles
+
 
 def single_neuron_start(beta0, delta, eta_a=1.0, eta_w=1.0, sign: int = 1):
     """The parameters (a, w) of f(x) = a wᵀx with predictor a w = β₀ and conserved quantity δ, on the sheet of
@@ -13,8 +15,7 @@ def single_neuron_start(beta0, delta, eta_a=1.0, eta_w=1.0, sign: int = 1):
     and not zero, delta a scalar or (...). Returns a (...) and w (..., d). Raises ValueError where β₀ = 0,
     which has no direction. Source: Kunin et al. 2024, appendix A.2.6.
     """
-    beta0 = np.asarray(beta0, float)
-    delta = np.asarray(delta, float)
+    beta0, delta, eta_a, eta_w = doubles(beta0=beta0, delta=delta, eta_a=eta_a, eta_w=eta_w)
     norm = np.linalg.norm(beta0, axis=-1)
     if (norm == 0).any():
         raise ValueError("beta0 must not be zero: w would have no direction")

@@ -1,8 +1,8 @@
 """The neural tangent kernel with layer-wise learning rates, and the distance between two kernels.
 
-Θ(x, x′) = Σ_p η_p ∂_p f(x) ∂_p f(x′) (Kunin et al. 2024, Notation). The closed forms take NumPy arrays or
-torch tensors; ``ntk`` differentiates any torch network and is the reference that the closed forms are tested
-against.
+Θ(x, x′) = Σ_p η_p ∂_p f(x) ∂_p f(x′) (Kunin et al. 2024, Notation). The closed forms take NumPy arrays, lists or
+torch tensors of any dtype that ``numerics.arrays`` takes, and compute in float32 or float64; ``ntk`` differentiates any
+torch network and is the reference that the closed forms are tested against.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from numerics.arrays import alike, doubles
+
 BLOCK = 512
 
 
@@ -18,6 +20,7 @@ def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w ‖a‖² I + η_a WᵀW) Xᵀ of f(x) = aᵀW x, for a (..., h), W (..., h, d), X (n, d); returns (...,
     n, n). Raises ValueError for shapes that do not fit.
     """
+    a, W, X, eta_a, eta_w = alike(a=a, W=W, X=X, eta_a=eta_a, eta_w=eta_w)
     _check_shapes(a, W, X)
     hidden = W @ X.T
     return (eta_w * (a * a).sum(-1))[..., None, None] * (X @ X.T) + _trail(eta_a) * (
@@ -33,6 +36,7 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     made block by block, which keeps the work in the cache and makes use of the symmetry. Raises ValueError for shapes
     that do not fit. Source: Kunin et al. 2024, section 5.
     """
+    a, W, X, gamma, eta_a, eta_w = alike(a=a, W=W, X=X, gamma=gamma, eta_a=eta_a, eta_w=eta_w)
     _check_shapes(a, W, X)
     hidden = W @ X.T
     slope = gamma + (1 - gamma) * (0 * hidden + (hidden >= 0))
@@ -42,10 +46,10 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
 
 
 def _check_shapes(a, W, X) -> None:
-    if W.ndim < 2 or X.ndim != 2 or a.shape[-1:] != W.shape[-2:-1] or W.shape[-1] != X.shape[-1]:
+    first, second, data = (tuple(getattr(value, "shape", ())) for value in (a, W, X))
+    if len(second) < 2 or len(data) != 2 or first[-1:] != second[-2:-1] or second[-1] != data[-1]:
         raise ValueError(
-            f"a must be (..., h), W (..., h, d) and X (n, d): they are {tuple(a.shape)}, {tuple(W.shape)} and "
-            f"{tuple(X.shape)}"
+            f"a must be (..., h), W (..., h, d) and X (n, d): they are {first}, {second} and {data}"
         )
 
 
@@ -123,10 +127,9 @@ def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):
 
     eta_a and eta_w are scalars or of shape (...). Source: Kunin et al. 2024, section 3.
     """
+    a, w, X, eta_a, eta_w = alike(a=a, w=w, X=X, eta_a=eta_a, eta_w=eta_w)
     hidden = w @ X.T
-    return (eta_w * a * a)[..., None, None] * (X @ X.T) + _trail(eta_a) * hidden[..., :, None] * hidden[
-        ..., None, :
-    ]
+    return _trail(eta_w * a * a) * (X @ X.T) + _trail(eta_a) * hidden[..., :, None] * hidden[..., None, :]
 
 
 def _trail(rate):
@@ -176,12 +179,9 @@ def kernel_distance(K1, K2) -> np.ndarray:
 
 
 def _unit(kernel, name: str) -> np.ndarray:
-    if hasattr(kernel, "detach"):
-        kernel = kernel.detach().cpu()
-        kernel = (kernel if kernel.is_complex() else kernel.double()).numpy()
-    if np.iscomplexobj(kernel):
+    if kernel.is_complex() if hasattr(kernel, "is_complex") else np.iscomplexobj(kernel):
         raise ValueError(f"{name} must be real, not complex")
-    kernel = np.asarray(kernel, float)
+    (kernel,) = doubles(**{name: kernel})
     if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2] or kernel.shape[-1] == 0:
         raise ValueError(f"{name} must be (..., n, n), of at least one datum: it is {kernel.shape}")
     if not np.isfinite(kernel).all():

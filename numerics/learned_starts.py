@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numerics.arrays import doubles, loose, plain, require_some
 from numerics.linear_descent import orthonormal
 
 
@@ -19,7 +20,7 @@ def learned_weights(sigma_yx, N_h: int, generator: np.random.Generator) -> tuple
 
     R has orthonormal columns from the uniform law. Raises ValueError for fewer hidden neurons than min(N_i, N_o).
     """
-    U, S, Vt = np.linalg.svd(np.asarray(sigma_yx, float), full_matrices=False)
+    U, S, Vt = np.linalg.svd(*doubles(sigma_yx=sigma_yx), full_matrices=False)
     if S.size > N_h:
         raise ValueError(f"a task with {S.size} modes needs as many hidden neurons at least, got {N_h}")
     R, root = orthonormal(N_h, S.size, generator), np.sqrt(S)
@@ -28,11 +29,13 @@ def learned_weights(sigma_yx, N_h: int, generator: np.random.Generator) -> tuple
 
 def on_wrong_side(W1, W2, sigma_yx) -> np.ndarray:
     """Whether det(W2 W1) det(Σ) < 0 (...), for square Σ (..., N, N): the start is on the separatrix of Σ."""
+    W1, W2, sigma_yx = plain(W1=W1, W2=W2, sigma_yx=sigma_yx)
     return np.linalg.slogdet(W2 @ W1)[0] * np.linalg.slogdet(sigma_yx)[0] < 0
 
 
 def to_learnable_side(W1, W2, sigma_yx) -> tuple[np.ndarray, np.ndarray]:
     """The same weights, with the first row of W2 (..., N, N_h) reflected where the start is on the wrong side."""
+    W1, W2 = plain(W1=W1, W2=W2)
     sign = np.where(on_wrong_side(W1, W2, sigma_yx), -1.0, 1.0)[..., None, None]
     first = np.arange(W2.shape[-2])[:, None] == 0
     return W1, np.where(first, sign, 1.0) * W2
@@ -40,7 +43,9 @@ def to_learnable_side(W1, W2, sigma_yx) -> tuple[np.ndarray, np.ndarray]:
 
 def crossing(times, rising, level=0.0) -> np.ndarray:
     """When ``rising`` (..., T) first is at least ``level``, (...): linear between ``times`` (T,), +inf if never."""
-    rising = np.asarray(rising) - level
+    times, rising, level = loose(times=times, rising=rising, level=level)
+    require_some(times=times)
+    rising = rising - level
     reached = rising >= 0
     place = reached.argmax(-1)
     before = np.maximum(place - 1, 0)
@@ -52,4 +57,5 @@ def crossing(times, rising, level=0.0) -> np.ndarray:
 
 def finite_or_none(time) -> float | None:
     """A time as it is stored: None for what never happens."""
+    (time,) = loose(time=time)
     return float(time) if np.isfinite(time) else None

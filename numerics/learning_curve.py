@@ -14,6 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from numerics.arrays import loose, plain, require_some
+
 # Parts of the initial loss: the transient ends, drops and the fall end, and the late rate is measured.
 TRANSIENT, END, LATE = 0.1, 1e-6, (1e-8, 1e-10)
 # The least prominence of a drop in units of its height, and the least height in units of L(0) a unit of time.
@@ -35,6 +37,10 @@ def shape_of(t: np.ndarray, loss: np.ndarray, sigma: np.ndarray) -> dict[str, ob
     """
     from scipy.signal import find_peaks
 
+    t, loss, sigma = plain(t=t, loss=loss, sigma=sigma)
+    require_some(t=t, loss=loss, sigma=sigma)
+    if not (np.diff(t) > 0).all():
+        raise ValueError("the times t of a learning curve must increase")
     logarithm = np.log(np.maximum(loss, np.finfo(float).tiny))
     rate = -np.gradient(logarithm, t)
     speed = -np.gradient(loss, t)[loss >= END * loss[0]]
@@ -64,6 +70,8 @@ def _bend(t, logarithm) -> float:
 
 def reaches(t, falling, level) -> float | None:
     """When a falling curve has come down to a level, by interpolation; None if it has not."""
+    t, falling, level = loose(t=t, falling=falling, level=level)
+    require_some(t=t, falling=falling)
     below = falling <= level
     if not below.any():
         return None

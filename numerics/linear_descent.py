@@ -15,6 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from numerics.arrays import doubles, loose, plain
+
 
 def orthonormal(rows: int, columns: int, generator: np.random.Generator) -> np.ndarray:
     """A matrix (rows, columns) with orthonormal columns, or rows where there are fewer, from the uniform law."""
@@ -33,11 +35,8 @@ def zero_balanced_start(
     singular values S of W2 W1, or one number for all. Raises ValueError for another number of them.
     """
     rank = min(N_h, N_i, N_o)
-    S = (
-        np.broadcast_to(np.asarray(values, float), (rank,))
-        if np.ndim(values) == 0
-        else np.asarray(values, float)
-    )
+    (S,) = doubles(values=values)
+    S = np.broadcast_to(S, (rank,)) if S.ndim == 0 else S
     if S.shape != (rank,) or (S < 0).any():
         raise ValueError(f"values must be one number or {rank} of them, none negative: got {values}")
     R, U, V = (orthonormal(size, rank, generator) for size in (N_h, N_o, N_i))
@@ -60,7 +59,11 @@ def stacked(networks: Iterable[Sequence[np.ndarray]]) -> tuple[np.ndarray, ...]:
     >>> W1.shape, W2.shape
     ((5, 4, 3), (5, 2, 4))
     """
-    return tuple(np.stack(part) for part in zip(*networks, strict=True))
+    read = [
+        plain(**{f"networks[{k}][{place}]": W for place, W in enumerate(network)})
+        for k, network in enumerate(networks)
+    ]
+    return tuple(np.stack(part) for part in zip(*read, strict=True))
 
 
 def whitened_inputs(N_i: int, P: int, generator: np.random.Generator) -> np.ndarray:
@@ -80,8 +83,8 @@ def descend(W1, W2, sigma_yx, *, rate, steps: int, record: Sequence[int]) -> tup
     record = list(record)
     if not record or any(b <= a for a, b in pairwise(record)) or not 0 <= record[0] <= record[-1] <= steps:
         raise ValueError(f"record must increase within 0 .. {steps}")
-    W1, W2, sigma = (np.asarray(value, float) for value in (W1, W2, sigma_yx))
-    rate = np.asarray(rate, float)[..., None, None]
+    W1, W2, sigma, rate = doubles(W1=W1, W2=W2, sigma_yx=sigma_yx, rate=rate)
+    rate = rate[..., None, None]
     kept: list[tuple[np.ndarray, np.ndarray]] = []
     for k in range(record[-1] + 1):
         if k == record[len(kept)]:
@@ -99,5 +102,6 @@ def whitened_loss(function, sigma_yx, rest=0.0) -> np.ndarray:
 
     ``rest`` = ⟨‖y‖²⟩ − ‖Σ‖² is what no linear map explains.
     """
-    gap = np.asarray(function) - np.asarray(sigma_yx)
+    function, sigma_yx, rest = loose(function=function, sigma_yx=sigma_yx, rest=rest)
+    gap = function - sigma_yx
     return 0.5 * ((gap * gap).sum((-2, -1)) + rest)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from numerics.arrays import doubles, plain
 from numerics.linear_descent import whitened_loss
 
 QUANTITIES = ("loss", "function", "inputs", "readouts", "ntk")
@@ -22,6 +23,7 @@ def padded(matrices: Sequence[np.ndarray]) -> np.ndarray:
     >>> padded([np.ones((1, 2)), np.ones((2, 1))]).tolist()
     [[[1.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]]
     """
+    matrices = doubles(**{f"matrices[{place}]": matrix for place, matrix in enumerate(matrices)})
     rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
     stack = np.zeros((len(matrices), rows, columns))
     for place, matrix in zip(stack, matrices, strict=True):
@@ -31,7 +33,7 @@ def padded(matrices: Sequence[np.ndarray]) -> np.ndarray:
 
 def unexplained(X, Y) -> np.ndarray:
     """⟨‖y‖²⟩ − ‖Σ‖², what no linear map explains of targets Y (..., N_o, P) on whitened inputs X (..., N_i, P)."""
-    X, Y = np.asarray(X), np.asarray(Y)
+    X, Y = plain(X=X, Y=Y)
     sigma = Y @ X.swapaxes(-1, -2) / X.shape[-1]
     return (Y * Y).sum((-2, -1)) / X.shape[-1] - (sigma * sigma).sum((-2, -1))
 
@@ -42,7 +44,7 @@ def tangent_kernel(inputs, readouts, X) -> np.ndarray:
     ``inputs`` is W1ᵀW1 (..., N_i, N_i), ``readouts`` W2W2ᵀ (..., N_o, N_o), X the data (..., N_i, P). Source: Braun
     et al. 2022, eq. (9).
     """
-    inputs, readouts, X = np.asarray(inputs), np.asarray(readouts), np.asarray(X)
+    inputs, readouts, X = plain(inputs=inputs, readouts=readouts, X=X)
     hidden, similar = X.swapaxes(-1, -2) @ inputs @ X, X.swapaxes(-1, -2) @ X
     kernel = np.einsum("ab,...pq->...apbq", np.eye(readouts.shape[-1]), hidden)
     kernel = kernel + np.einsum("...ab,...pq->...apbq", readouts, similar)
@@ -56,7 +58,7 @@ def observed(W1, W2, X, Y) -> dict[str, np.ndarray]:
     W1 (..., T, N_h, N_i) and W2 (..., T, N_o, N_h) have a time axis, X (..., N_i, P), whitened, and Y (..., N_o, P)
     have none. Returns a loss (..., T) and matrices (..., T, rows, columns).
     """
-    W1, W2, X, Y = (np.asarray(value) for value in (W1, W2, X, Y))
+    W1, W2, X, Y = plain(W1=W1, W2=W2, X=X, Y=Y)
     data, product = X[..., None, :, :], W2 @ W1
     sigma, rest = Y @ X.swapaxes(-1, -2) / X.shape[-1], unexplained(X, Y)
     inputs, readouts = W1.swapaxes(-1, -2) @ W1, W2 @ W2.swapaxes(-1, -2)

@@ -23,6 +23,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
+from symdyn.compile.kinds import refuse
+
 # Kinds of random generators that modules hold, and how their states are read and set.
 GENERATORS = (
     (torch.Generator, lambda it: it.get_state(), lambda it, state: it.set_state(state)),
@@ -328,6 +330,7 @@ def jacobian(network, X, parameters: dict[str, nn.Parameter]) -> dict[str, torch
     """
     if not isinstance(X, torch.Tensor):
         raise TypeError(f"X must be a torch tensor, not a {type(X).__name__}")
+    refuse("X", X)
     if X.ndim == 0 or len(X) == 0 or X.is_meta:
         raise ValueError(f"X must hold at least one datum, (n, ...): it is {tuple(X.shape)} on {X.device}")
     with unmoved(network) as restore, torch.inference_mode(False), torch.enable_grad():

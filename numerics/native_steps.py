@@ -21,6 +21,8 @@ from pathlib import Path
 import torch
 
 from numerics.observers import Networks
+from symdyn.compile.arrays import is_tensor
+from symdyn.compile.kinds import dtype_of
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp-simd", "-fno-fast-math", "-shared", "-fPIC")
@@ -54,6 +56,14 @@ class Blocks:
     @classmethod
     def of(cls, X, y) -> Blocks:
         """From X (n, d) and y (n,), of one dtype; blocks and rows end on whole vectors of the processor."""
+        for name, tensor in (("X", X), ("y", y)):
+            if not is_tensor(tensor):
+                raise TypeError(f"steps in C are of tensors: {name} is a {type(tensor).__name__}")
+            dtype_of(torch, name, tensor)
+            if tensor.dtype not in NUMBERS:
+                raise ValueError(f"steps in C are of float32 or float64: {name} is {tensor.dtype}")
+        if X.dtype != y.dtype:
+            raise ValueError(f"X and y must share a dtype: they are {X.dtype} and {y.dtype}")
         (n, d), size = X.shape, X.element_size()
         length, width = BLOCK_BYTES // size, _up(d, VECTOR_BYTES // size)
         count = _up(n, length) // length

@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from numerics.measuring import gradient_hooks, overlaps_itself, sharing_memory, unmoved
+from symdyn.compile.kinds import refuse
 
 # How many axes lie behind that of the neurons, and how many a pool acts on.
 LAYERS = {"Linear": 0, "Conv1d": 1, "Conv2d": 2, "Conv3d": 3}
@@ -195,6 +196,7 @@ def _noting(name: str, module: nn.Module, found: list):
 def _given(inputs, scale: float = 1.0):
     if not isinstance(inputs, torch.Tensor):
         raise TypeError(f"inputs must be a batch of data as a torch tensor, not a {type(inputs).__name__}")
+    refuse("inputs", inputs)
     return inputs.detach() * scale if inputs.is_floating_point() else inputs.detach().clone()
 
 

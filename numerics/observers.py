@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from numerics.arrays import tensors, wide_tensors
 from numerics.kernels import two_layer_ntk
+from symdyn.compile.arrays import is_tensor
+from symdyn.compile.kinds import dtype_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,15 @@ class Networks:
     eta_a: torch.Tensor
     eta_w: torch.Tensor
     gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("a", "W", "eta_a", "eta_w"):
+            value = getattr(self, name)
+            if not is_tensor(value) or dtype_of(torch, name, value) is not value.dtype:
+                kind = value.dtype if is_tensor(value) else type(value).__name__
+                raise TypeError(
+                    f"{name} must be a tensor of float32 or float64, not {kind}: see numerics.ensembles.networks"
+                )
 
     def __len__(self) -> int:
         return len(self.a)
@@ -48,9 +60,10 @@ class Networks:
         return replace(self, **moved)
 
     def outputs(self, X: torch.Tensor) -> torch.Tensor:
-        """f(X), (B, n)."""
-        hidden = torch.nn.functional.leaky_relu(self.W @ X.mT, self.gamma)
-        return (self.a[:, None, :] @ hidden).squeeze(-2)
+        """f(X), (B, n), for X (n, d)."""
+        a, W, X = wide_tensors(a=self.a, W=self.W, X=X)
+        hidden = torch.nn.functional.leaky_relu(W @ X.mT, self.gamma)
+        return (a[:, None, :] @ hidden).squeeze(-2)
 
     def delta(self) -> torch.Tensor:
         """δ_k = η_w a_k² − η_a ‖w_k‖² of every neuron, (B, h): constant under gradient flow."""
@@ -62,11 +75,13 @@ Observer = Callable[[Networks, Networks], torch.Tensor]
 
 def mean_square(X: torch.Tensor, y: torch.Tensor) -> Observer:
     """(1/n) Σ (f(x) − y)² over the inputs X (n, d) with labels y (n,)."""
+    X, y = _data(X=X, y=y)
     return lambda start, now: ((now.outputs(X) - y) ** 2).mean(-1)
 
 
 def kernel_distance(X: torch.Tensor) -> Observer:
     """S(0, t) = 1 − ⟨K₀, K_t⟩ / (‖K₀‖ ‖K_t‖) on the inputs X, as ½ ‖K₀/‖K₀‖ − K_t/‖K_t‖‖², never negative."""
+    (X,) = _data(X=X)
 
     def observe(start, now):
         unit = [
@@ -81,6 +96,7 @@ def hamming_distance(X: torch.Tensor) -> Observer:
     """How many neurons of a network changed the sign of wᵀx, on average over the inputs X: between 0 and h, NaN where
     wᵀx is not finite.
     """
+    (X,) = _data(X=X)
 
     def observe(start, now):
         before, after = start.W @ X.mT, now.W @ X.mT
@@ -103,6 +119,7 @@ def delta_drift(start: Networks, now: Networks) -> torch.Tensor:
 
 def standard_observers(X, y, X_test, y_test) -> dict[str, Observer]:
     """The measures of figure 1 and its supporting figure, and the drift of δ; all data float64."""
+    X_test, y_test = _data(X_test=X_test, y_test=y_test)
     return {
         "train_loss": mean_square(X, y),
         "test_loss": mean_square(X_test, y_test),
@@ -111,6 +128,11 @@ def standard_observers(X, y, X_test, y_test) -> dict[str, Observer]:
         "parameter_distance": parameter_distance,
         "delta_drift": delta_drift,
     }
+
+
+def _data(**arguments) -> list[torch.Tensor]:
+    """Data in float64, like the networks that observers see."""
+    return [tensors(**{name: value})[0].double() for name, value in arguments.items()]
 
 
 def _unit(kernel: torch.Tensor) -> torch.Tensor:

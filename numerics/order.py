@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from numerics.arrays import doubles
 from numerics.claims import Claim, between
 
 ORDER_MARGIN = 0.1
@@ -27,7 +28,7 @@ def fit_order(steps, errors) -> tuple[float, float]:
     >>> round(fit_order([0.1, 0.05, 0.025], [0.2, 0.1, 0.05])[0], 6)
     1.0
     """
-    steps, errors = np.asarray(steps, float), np.asarray(errors, float)
+    steps, errors = doubles(steps=steps, errors=errors)
     if steps.ndim != 1 or steps.shape != errors.shape or steps.size < 3:
         raise ValueError(
             f"steps and errors must both have shape (k,) with k >= 3, got {steps.shape} and {errors.shape}"
@@ -35,6 +36,8 @@ def fit_order(steps, errors) -> tuple[float, float]:
     for name, values in (("steps", steps), ("errors", errors)):
         if not (np.isfinite(values).all() and (values > 0).all()):
             raise ValueError(f"{name} must be positive and finite, got {values.tolist()}")
+    if (steps == steps[0]).all():
+        raise ValueError(f"steps must differ, for errors to have an order in them: all are {steps[0]:g}")
     x = np.log(steps) - np.log(steps).mean()
     z = np.log(errors) - np.log(errors).mean()
     slope = (x @ z) / (x @ x)
@@ -47,6 +50,7 @@ def has_order(order: float, stderr: float, expected: float = 1.0) -> bool:
     """Whether a fitted order confirms the expected one: within 0.1 of it, with a standard error of at most
     0.03.
     """
+    order, stderr = (float(value) for value in doubles(order=order, stderr=stderr))
     return abs(order - expected) <= ORDER_MARGIN and stderr <= ORDER_STDERR
 
 

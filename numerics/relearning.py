@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numerics.arrays import doubles, plain, require_some
 from numerics.data.semantic import hierarchy
 from numerics.learned_starts import crossing, on_wrong_side
 from numerics.linear_descent import descend, orthonormal, whitened_loss
@@ -42,12 +43,14 @@ def train(W1, W2, sigma, *, rate: float, horizon: float, every: int = 1):
 
 def losses(function, sigma) -> np.ndarray:
     """½|W2 W1 − Σ|² (..., T) of functions (..., T, N_o, N_i) on Σ (..., N_o, N_i)."""
-    return whitened_loss(function, np.asarray(sigma)[..., None, :, :])
+    (sigma,) = plain(sigma=sigma)
+    return whitened_loss(function, sigma[..., None, :, :])
 
 
 def learning_time(times, loss, sigma) -> np.ndarray:
     """When the loss (..., T) first is 1 % of ½|Σ|², (...): +inf if never. Between ``times`` (T,) ln loss is linear."""
-    level = LEARNED * (np.asarray(sigma) ** 2).sum((-2, -1))[..., None] / 2
+    times, loss, sigma = plain(times=times, loss=loss, sigma=sigma)
+    level = LEARNED * (sigma**2).sum((-2, -1))[..., None] / 2
     return crossing(times, -np.log(np.maximum(loss, np.finfo(float).tiny) / level))
 
 
@@ -56,6 +59,7 @@ def learned_next_to(W1, W2, sigma) -> tuple[np.ndarray, np.ndarray]:
 
     W1 = R √S Vᵀ and W2 = U √S Rᵀ with the R of orthonormal columns that is nearest to (W1 V + W2ᵀ U) / 2√S.
     """
+    W1, W2, sigma = plain(W1=W1, W2=W2, sigma=sigma)
     U, S, Vt = np.linalg.svd(sigma, full_matrices=False)
     root = np.sqrt(S)
     left, _, right = np.linalg.svd((W1 @ Vt.T + W2.T @ U) / (2 * root), full_matrices=False)
@@ -69,7 +73,8 @@ def classical_scaling(points, dimensions: int = 2) -> np.ndarray:
     The leading eigenvectors of the centred Gram matrix −½ J D² J, D the matrix of distances, times the roots of
     their eigenvalues. Each axis points to where its largest coordinate is positive.
     """
-    points = np.asarray(points, float)
+    (points,) = doubles(points=points)
+    require_some(points=points)
     squares = ((points[:, None] - points[None]) ** 2).sum(-1)
     gram = -0.5 * (squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean())
     values, vectors = np.linalg.eigh(gram)

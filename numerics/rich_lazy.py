@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from numerics.arrays import doubles, plain, require_some
 from numerics.learned_starts import to_learnable_side
 from numerics.linear_descent import descend, random_start, zero_balanced_start
 
@@ -29,6 +30,7 @@ def start(kind: str, cfg: Mapping, seed: int, sigma: np.ndarray) -> tuple[np.nda
     ``cfg`` has the width "hidden" and the scales "small" and "large": the standard deviation of Gaussian weights is
     scale/√N_h, and the singular values of W2 W1 of a zero-balanced start are scale².
     """
+    (sigma,) = plain(sigma=sigma)
     generator = np.random.default_rng([seed, KINDS.index(kind)])
     shape = cfg["hidden"], sigma.shape[1], sigma.shape[0]
     if kind == BALANCED:
@@ -38,7 +40,8 @@ def start(kind: str, cfg: Mapping, seed: int, sigma: np.ndarray) -> tuple[np.nda
 
 def state(W1: np.ndarray, W2: np.ndarray) -> np.ndarray:
     """Q Qᵀ (..., N_i + N_o, N_i + N_o) of weights W1 (..., N_h, N_i) and W2 (..., N_o, N_h)."""
-    Q = np.concatenate([np.asarray(W1).swapaxes(-1, -2), np.asarray(W2)], -2)
+    W1, W2 = plain(W1=W1, W2=W2)
+    Q = np.concatenate([W1.swapaxes(-1, -2), W2], -2)
     return Q @ Q.swapaxes(-1, -2)
 
 
@@ -46,10 +49,12 @@ def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Se
     """Q Qᵀ (T, ...) of the gradient flow with τ = 1: the closed form of a zero-balanced start, and otherwise the
     integrated equations (DOP853, relative tolerance 1e-11).
     """
+    W1, W2, sigma = plain(W1=W1, W2=W2, sigma=sigma)
+    (times,) = doubles(times=times)
     if kind == BALANCED:
         from derivations.prior_knowledge.flow_functions import qqt
 
-        return qqt(np.asarray(times), W1, W2, sigma)
+        return qqt(times, W1, W2, sigma)
     from numerics.flows import wide_gradient_flow
 
     A, W = wide_gradient_flow(
@@ -60,12 +65,15 @@ def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Se
 
 def trained(W1, W2, sigma: np.ndarray, times: Sequence[float], rate: float) -> np.ndarray:
     """Q Qᵀ (..., T, ...) of gradient descent at the multiples of the step that are nearest to the times."""
-    record = np.rint(np.asarray(times) / rate).astype(int)
+    (times,) = plain(times=times)
+    require_some(times=times)
+    record = np.rint(times / rate).astype(int)
     return state(*descend(W1, W2, sigma, rate=rate, steps=int(record[-1]), record=record.tolist()))
 
 
 def task_state(sigma: np.ndarray) -> np.ndarray:
     """[[Ṽ S̃ Ṽᵀ, Σᵀ], [Σ, Ũ S̃ Ũᵀ]], the Q Qᵀ of the rich solution of Σ (N_o, N_i)."""
+    (sigma,) = plain(sigma=sigma)
     U, S, Vt = np.linalg.svd(sigma, full_matrices=False)
     Q = np.concatenate([Vt.T, U]) * np.sqrt(S)
     return Q @ Q.T
@@ -73,6 +81,7 @@ def task_state(sigma: np.ndarray) -> np.ndarray:
 
 def blocks(matrix: np.ndarray, inputs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The representation of the inputs, the network function and the representation of the outputs in Q Qᵀ."""
+    (matrix,) = plain(matrix=matrix)
     return (
         matrix[..., :inputs, :inputs],
         matrix[..., inputs:, :inputs],
@@ -82,6 +91,8 @@ def blocks(matrix: np.ndarray, inputs: int) -> tuple[np.ndarray, np.ndarray, np.
 
 def gaps(matrix: np.ndarray, sigma: np.ndarray) -> tuple[float, float, float]:
     """How far the three blocks of one Q Qᵀ are from those of the rich solution, each relative to the latter."""
+    matrix, sigma = plain(matrix=matrix, sigma=sigma)
+    require_some(matrix=matrix, sigma=sigma)
     inputs = sigma.shape[1]
     pairs = zip(blocks(matrix, inputs), blocks(task_state(sigma), inputs), strict=True)
     return tuple(float(np.linalg.norm(found - goal) / np.linalg.norm(goal)) for found, goal in pairs)

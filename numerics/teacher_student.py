@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from numerics.arrays import doubles, tensors, wide_tensors
+
 TEST_SEED = 201
 
 
@@ -63,6 +65,7 @@ def held_out(d: int, size: int, seed: int = TEST_SEED) -> torch.Tensor:
 
 def outputs(a: torch.Tensor, W: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
     """f(X) = σ(XWᵀ)a of ReLU networks a (..., h), W (..., h, d); returns (..., n)."""
+    a, W, X = wide_tensors(a=a, W=W, X=X)
     return (a[..., None, :] @ torch.relu(W @ X.mT)).squeeze(-2)
 
 
@@ -72,7 +75,7 @@ def relative_scale(tau, delta) -> np.ndarray:
     A balanced neuron of unit size, |a| = ‖w‖ = 1, scaled to τα and τ/α has |a|‖w‖ = τ² and a² − ‖w‖² = δ. The
     larger of α and 1/α is computed first, so that neither loses digits. Raises ValueError for τ ≤ 0.
     """
-    tau, delta = np.asarray(tau, float), np.asarray(delta, float)
+    tau, delta = doubles(tau=tau, delta=delta)
     if not (tau > 0).all():
         raise ValueError(f"tau must be positive, got {tau[~(tau > 0)].ravel()[:3].tolist()}")
     large = np.sqrt((np.abs(delta) + np.hypot(delta, 2 * tau**2)) / 2) / tau
@@ -84,7 +87,8 @@ def students(task: Task, tau, delta) -> tuple[torch.Tensor, torch.Tensor]:
 
     Rounded to float32 after each factor: τ and δ are met to seven digits.
     """
-    scale = torch.as_tensor(np.asarray(tau, float)).float()[:, None]
+    tau, delta = doubles(tau=tau, delta=delta)
+    scale = tensors(tau=tau)[0].float()[:, None]
     inverse = torch.as_tensor(1 / relative_scale(tau, delta)).float()[:, None]
     a = task.a.float() * scale / inverse
     W = task.W.float() * scale[..., None] * inverse[..., None]

@@ -11,6 +11,8 @@ import math
 
 import numpy as np
 
+from numerics.arrays import plain, require_some
+
 BINS = 72
 
 
@@ -57,6 +59,7 @@ def measures(a0, W0, X, y, *, fitted: float, step: float, most_steps: int) -> di
     from numerics.conserved import neuron_deltas
     from numerics.kernels import kernel_distance, two_layer_ntk
 
+    a0, W0, X, y = plain(a0=a0, W0=W0, X=X, y=y)
     a, W, movement, halfway, loss = descend(a0, W0, X, y, fitted=fitted, step=step, most_steps=most_steps)
     kernels = [two_layer_ntk(*weights, X) for weights in ((a0, W0), halfway, (a, W))]
     deltas = neuron_deltas(a0, W0)
@@ -81,6 +84,7 @@ def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
     weights. Returns a (h,), W (h, 2), sup_t ‖W(t) − W(0)‖/‖W(0)‖ over every tenth step and the last, the weights (a, W)
     when the loss had first halved, and the relative loss at the end.
     """
+    a, W, X, y = plain(a=a, W=W, X=X, y=y)
     V, columns = np.ascontiguousarray(W.T), X.T
     V0, movement, halfway, at_start = V, 0.0, None, None
     for place in range(most_steps + 1):
@@ -111,6 +115,8 @@ def _velocity(a, V, X, columns, y):
 
 def directions(a, W) -> float:
     """1/Σ_b p_b² over equal bins of the circle, p_b the share of |a_k|‖w_k‖ in bin b: at most 72."""
+    a, W = plain(a=a, W=W)
+    require_some(a=a, W=W)
     angle = np.arctan2(W[:, 1], W[:, 0])
     weight = np.abs(a) * np.linalg.norm(W, axis=1)
     share = np.histogram(angle, BINS, (-np.pi, np.pi), weights=weight / weight.sum())[0]

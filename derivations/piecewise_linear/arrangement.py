@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from symdyn.compile import arrays, kinds
+
 Ray = tuple[int, int]
 Row = tuple[Fraction, ...]
 Layer = tuple[Row, ...]
@@ -146,7 +148,10 @@ def _exact(name: str, number: Any) -> Fraction:
     if hasattr(number, "p") and hasattr(number, "q"):
         return Fraction(int(number.p), int(number.q))
     if hasattr(number, "item"):
-        number = number.item()
+        array = kinds.exactly(name, number)
+        if array.size != 1:
+            raise ValueError(f"{name} must be one number here; its shape is {array.shape}")
+        number = array.item()
     if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
         raise ValueError(f"{name} must hold integers, fractions or floats, not {number!r}")
     if isinstance(number, float) and not math.isfinite(number):
@@ -160,6 +165,9 @@ def _listed(values: Any) -> Any:
 
 
 def _layer(name: str, weights: Any) -> Layer:
+    kinds.refuse(name, weights)
+    if arrays.is_tensor(weights) or not np.issubdtype(getattr(weights, "dtype", object), np.object_):
+        arrays.collect(**{name: weights})
     listed = _listed(weights)
     rows = [_listed(row) for row in listed] if isinstance(listed, Sequence) else []
     if not rows or not all(isinstance(row, Sequence) and len(row) == len(rows[0]) > 0 for row in rows):

@@ -34,6 +34,7 @@ from sympy.polys.domains import QQ, ZZ
 from sympy.polys.matrices import DomainMatrix
 
 from derivations.prior_knowledge.rational_blocks import Blocks
+from symdyn.compile import kinds
 
 _SEPARATED, _FIRST_BITS = 64, 192
 
@@ -110,7 +111,11 @@ class ExactStart:
     def of(cls, W1: Any, W2: Any, sigma_yx: Any) -> ExactStart:
         """From matrices of rational numbers."""
         named = {"W1": W1, "W2": W2, "sigma_yx": sigma_yx}
-        return cls(*(fractions(name, np.asarray(x, dtype=object)).tolist() for name, x in named.items()))
+        found = {name: kinds.exactly(name, value).astype(object) for name, value in named.items()}
+        for name, x in found.items():
+            if x.ndim != 2:
+                raise ValueError(f"{name} must be one matrix; its shape is {x.shape}")
+        return cls(*(fractions(name, x).tolist() for name, x in found.items()))
 
     @cached_property
     def task(self) -> _Task:

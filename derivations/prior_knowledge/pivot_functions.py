@@ -52,6 +52,8 @@ def effective_start(gram0: object, s: object, *, check: bool = True) -> Array:
         raise ValueError(f"s must have one entry a mode, {size} for gram0; it has {read['s'].shape[-1]}")
     batch = arrays.broadcast_shape(gram0=tuple(read["gram0"].shape[:-2]), s=tuple(read["s"].shape[:-1]))
     require_values("effective_start", read)
+    if 0 in batch:
+        raise ValueError(f"gram0 and s must be of one task at least; their batch is {batch}")
     if check:
         arrays.require("gram0", read.xp.isfinite(read["gram0"]).all(-1).all(-1), "finite")
         arrays.require("s", ((read["s"] > 0) & read.xp.isfinite(read["s"])).all(-1), "positive and finite")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from derivations.prior_knowledge.modal_flow import Frame, frame_of, lift
+from derivations.prior_knowledge.modal_flow import Frame, frame_of, lift, settled
 from derivations.prior_knowledge.separatrix_functions import (
     Overlaps,
     on_separatrix_of,
@@ -38,6 +38,7 @@ from symdyn.compile.arrays import Array
 from symdyn.compile.linalg import transpose
 
 _STEPS = 200_000
+_AT_REST = 100.0
 _NODES = np.array([-math.sqrt(15) / 10, 0.0, math.sqrt(15) / 10, -math.sqrt(3) / 6, math.sqrt(3) / 6]) + 0.5
 
 
@@ -108,7 +109,9 @@ def _require_same(read: ExactlyRead, stuck: Array, modes: Overlaps) -> None:
 
 def _rotations(xp: Any, times: Array, frame: Frame) -> Array:
     """U (..., T, r, r) at the times."""
-    moments = [float(x) for x in times]
+    # Long after everything has settled, the rounding of a generator of zero would turn the neurons.
+    end = _AT_REST * settled(xp, frame)
+    moments = [min(float(x), end) for x in times]
     order = np.argsort(moments, kind="stable")
     rows = frame.rows
     turn = linalg.identity_like(xp, rows, rows.shape[-2]) + 0 * (rows @ transpose(rows))
@@ -128,7 +131,7 @@ def _rotations(xp: Any, times: Array, frame: Frame) -> Array:
             if error <= tolerance:
                 turn = _exponential(xp, exponent) @ turn
                 now = moments[index] if last else now + length
-            factor = 0.9 * (tolerance / error) ** 0.2 if error > 0 else 5.0
+            factor = 0.9 * (tolerance / error) ** 0.2 if error > 0 else 5.0 if error == 0 else 0.0
             step = max(step if last and factor > 1 else 0.0, length * min(5.0, max(0.2, factor)))
         found[index] = turn
     return xp.stack(found, -3)
@@ -152,7 +155,9 @@ def _magnus(xp: Any, now: float, length: float, frame: Frame) -> tuple[Array, fl
     first = _commutator(a, b)
     second = _commutator(a, 2 * c + first) / -60
     exponent = a + c / 12 + _commutator(-20 * a - c + first, b + second) / 240
-    fourth = length / 2 * (before + after) + math.sqrt(3) / 12 * length**2 * _commutator(after, before)
+    fourth = length / 2 * (before + after) + math.sqrt(3) / 12 * (length * length) * _commutator(
+        after, before
+    )
     return exponent, float(xp.abs(exponent - fourth).max())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays, linalg
+from symdyn.compile import arrays, kinds, linalg
 from symdyn.compile.arrays import Array, Collected
 from symdyn.compile.linalg import transpose
 
@@ -58,7 +58,11 @@ def read_start(check: bool, **arguments: object) -> Collected:
     if found != shape:
         raise ValueError(f"sigma_yx must be {shape}, outputs by inputs, to fit W1 and W2; it is {found}")
     batches = {name: tuple(read[name].shape[:-2]) for name in ("W1", "W2", "sigma_yx")}
-    arrays.broadcast_shape(**batches)
+    if 0 in arrays.broadcast_shape(**batches):
+        raise ValueError(
+            f"W1, W2 and sigma_yx must be of one start at least: their shapes are "
+            f"{', '.join(str(tuple(read[name].shape)) for name in batches)}"
+        )
     if exact:
         return ExactlyRead(read.xp, read.dtype, False, read.arrays, _starts(exact), arguments)
     if check and not read.traced:
@@ -72,7 +76,7 @@ def _rational(arguments: Mapping[str, object]) -> dict[str, np.ndarray] | None:
     if any(arrays.is_tensor(arguments[name]) for name in _MATRICES):
         return None
     try:
-        found = {name: np.asarray(arguments[name]) for name in _MATRICES}
+        found = {name: kinds.exactly(name, arguments[name]) for name in _MATRICES}
     except ValueError:
         return None
     if all(x.dtype.kind != "O" for x in found.values()):

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from numerics.arrays import doubles
+
 ITEMS = ("salmon", "sunfish", "robin", "canary", "oak", "pine", "rose", "daisy")
 STRENGTHS = (4.0, 3.0, 2.0, 1.0)
 
@@ -53,8 +55,8 @@ def hierarchy(
         raise ValueError(
             f"strengths must be four numbers, for the mean and three levels: got {len(strengths)}"
         )
-    s = np.repeat(np.asarray(strengths, float), (1, 1, 2, 4))
-    F = np.eye(8) if features is None else np.asarray(features, float)
+    s = np.repeat(*doubles(strengths=strengths), (1, 1, 2, 4))
+    F = np.eye(8) if features is None else doubles(features=features)[0]
     if F.ndim != 2 or F.shape[1] != 8 or not np.allclose(F.T @ F, np.eye(8), atol=1e-10):
         raise ValueError(f"features must have 8 orthonormal columns, one a mode; its shape is {F.shape}")
     return (F * s) @ contrasts(order)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
+
+from numerics.arrays import tensors
 
 
 def floating(**starts) -> list[torch.Tensor]:
-    """The named starts as tensors of their own dtype and device; Python and NumPy numbers become float64.
+    """The named starts as tensors of their own device, of float32 or float64; Python and NumPy numbers become float64.
 
-    Raises ValueError if the dtypes differ.
+    Short floats become float32 and integers float64, as ``numerics.arrays`` has it. Raises ValueError if the dtypes
+    differ, and TypeError for what holds no real numbers.
     """
-    tensors = {
-        name: value.detach() if isinstance(value, torch.Tensor) else torch.as_tensor(np.array(value, float))
-        for name, value in starts.items()
-    }
-    if len({tensor.dtype for tensor in tensors.values()}) > 1:
-        found = ", ".join(f"{name} is {tensor.dtype}" for name, tensor in tensors.items())
-        raise ValueError(f"{' and '.join(tensors)} must share a dtype: {found}")
-    return list(tensors.values())
+    found = {name: _start(name, value) for name, value in starts.items()}
+    if len({tensor.dtype for tensor in found.values()}) > 1:
+        listed = ", ".join(f"{name} is {tensor.dtype}" for name, tensor in found.items())
+        raise ValueError(f"{' and '.join(found)} must share a dtype: {listed}")
+    return list(found.values())
+
+
+def _start(name: str, value) -> torch.Tensor:
+    tensor = tensors(**{name: value})[0].detach()
+    return tensor if isinstance(value, torch.Tensor) else tensor.double()
