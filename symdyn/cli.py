@@ -255,11 +255,14 @@ def reproduce_study(
         int, typer.Option(min=1, help="How many batches run again, spread over the grid.")
     ] = 2,
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+    beside: Annotated[
+        Path | None, typer.Option(help="A checkout of the code that made the evidence, on another processor.")
+    ] = None,
 ) -> None:
     """After a change of code that is to leave numbers alone: repeat a part of the evidence, to the last digit."""
     if key not in _studies():
         raise RequestError(f"unknown study '{key}'. {near(key, _studies())}")
-    found = _runner("reproduce")(key, batches, device)
+    found = _runner("reproduce")(key, batches, device, beside=beside)
     plain(f"{found.repeated} of {found.cells} cells repeated to the last digit: {found.evidence}")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
+import numerics
 from numerics.evidence import load_evidence, stale, verify_claims
 from numerics.reproduction import reproduce, spread
 from numerics.runs import run_study
@@ -133,6 +136,58 @@ def test_digits_of_other_tools_are_not_compared(toy):
 def test_no_batch_repeats_nothing(toy):
     with pytest.raises(StudyError, match="at least one batch"):
         reproduce("toy.squares", 0)
+
+
+DEPENDENT = TOY.replace("/ 3}", '/ 3 + float(os.environ["PROCESSOR"])}').replace(
+    "places, in", "places, in several"
+)
+DEPENDENT = DEPENDENT.replace("from numerics.claims", "import os\nfrom numerics.claims")
+
+
+@pytest.fixture
+def elsewhere(toy, tmp_path, monkeypatch):
+    """Evidence from another kind of processor, and a checkout of the code that made it."""
+    toy(DEPENDENT)
+    monkeypatch.setenv("PROCESSOR", "1e-9")
+    run_study(load_study("toy.squares"), "paper", out=tmp_path / "there", evidence=True, progress=False)
+    monkeypatch.setenv("PROCESSOR", "2e-9")
+    before = tmp_path / "before"
+    for name in ("toysquares", "toy_squares-1.dist-info"):
+        shutil.copytree(tmp_path / name, before / name)
+    (before / "numerics").symlink_to(Path(numerics.__file__).parent)
+    return toy, before
+
+
+def test_on_another_processor_the_code_that_made_the_evidence_runs_beside(elsewhere):
+    toy, before = elsewhere
+    toy(DEPENDENT.replace("batch, cfg, device", "few, cfg, device").replace("in batch", "in few"))
+    with pytest.raises(StudyError, match="has to be run anew"):
+        reproduce("toy.squares", 2)
+    assert reproduce("toy.squares", 2, beside=before).repeated == 2
+    assert not stale(load_evidence("toy.squares"))
+
+
+def test_a_digit_that_the_code_changes_is_seen_beside_it(elsewhere):
+    toy, before = elsewhere
+    toy(DEPENDENT.replace("/ 3 +", "/ 3 + 1e-15 * (cell['place'] == 3) +"))
+    stored = load_evidence("toy.squares")
+    with pytest.raises(StudyError, match="has to be run anew"):
+        reproduce("toy.squares", 2, beside=before)
+    assert load_evidence("toy.squares") == stored
+
+
+def test_code_that_did_not_make_the_evidence_proves_nothing_beside(elsewhere, tmp_path):
+    toy, before = elsewhere
+    other = DEPENDENT.replace("/ 3 +", "/ 4 +")
+    toy(other)
+    (before / "toysquares" / "squares.py").write_text(other)
+    with pytest.raises(StudyError, match="neither made nor repeated the evidence"):
+        reproduce("toy.squares", 2, beside=before)
+    with pytest.raises(StudyError, match="is no checkout of symdyn"):
+        reproduce("toy.squares", 2, beside=tmp_path / "nothing")
+    (before / "toysquares" / "squares.py").write_text("raise SystemExit(3)")
+    with pytest.raises(StudyError, match="did not run the study"):
+        reproduce("toy.squares", 2, beside=before)
 
 
 def test_batches_are_spread_over_the_grid_with_both_ends():
