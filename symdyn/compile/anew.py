@@ -102,6 +102,12 @@ def plain(x: Any) -> Array:
     return x.detach().cpu().numpy() if arrays.is_tensor(x) else np.asarray(x)
 
 
+def _drawn(weight: Array, slope: Array) -> Array:
+    """weightᵀ slope over the entries that have a weight: others may have an infinite slope."""
+    used = weight != 0
+    return weight[used] @ slope[used]
+
+
 @functools.cache
 def differentiable(torch: Any) -> Any:
     """The torch function of rows of members, (members, …) each, with exact values and slopes; no second derivatives.
@@ -127,7 +133,7 @@ def differentiable(torch: Any) -> Any:
             for i in range(len(rows[0])):
                 slopes = ctx.exact.slopes([x[i].tolist() for x in rows])
                 for x, own in zip(gradients, slopes, strict=True):
-                    total = sum(weight[i] @ slope for weight, slope in zip(weights, own, strict=True))
+                    total = sum(_drawn(weight[i], slope) for weight, slope in zip(weights, own, strict=True))
                     x[i] = total.reshape(x[i].shape)
             return (None, *(torch.as_tensor(g, device=upstream[0].device) for g in gradients))
 

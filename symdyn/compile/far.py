@@ -86,7 +86,7 @@ class ExactWords(Exact):
             # Floats of SymPy, since of rational numbers it would look for the exact roots.
             own = np.vectorize(lambda x: sp.Float(sp.Rational(x), digits), otypes=[object])(value)
             if moved is not None and moved[0] == i:
-                own[moved[1]] += sp.Float(sp.Rational(moved[2]), digits)
+                own[moved[1]] += sp.Float(moved[2], digits)
             exact[symbol] = own.tolist()
         found = evaluate(self.part, exact)
         with mpmath.workdps(digits):
