@@ -106,6 +106,21 @@ def test_powers_that_leave_the_range_on_the_way_are_no_matter():
     assert function(1e200, 1.0) == np.inf
 
 
+def test_gradients_are_finite_where_those_of_the_kernel_are_not():
+    function = build((x**2 + y**2) / y**2, ARGUMENTS, name="g")
+    given = torch.tensor([0.7, 1e200], dtype=torch.float64, requires_grad=True)
+    function(given, torch.tensor([1.0, 1e190], dtype=torch.float64)).sum().backward()
+    np.testing.assert_allclose(given.grad, [1.4, 2e-180], rtol=1e-12)
+
+
+def test_products_of_matrices_that_underflow_on_the_way_have_values():
+    """Finite, and wrong: 1e-170 squared is zero before the rate makes it 1e-40."""
+    balance = load("wide_linear.conserved_balance")
+    for convert in (np.array, torch.tensor):
+        found = balance(convert([[1e-170], [1.0]]), convert([[0.0], [0.0]]), eta_a=1.0, eta_w=1e300)
+        np.testing.assert_allclose(found, [[1e-40, 1e130], [1e130, 1e300]], rtol=1e-14)
+
+
 def test_products_of_matrices_that_leave_the_range_have_values_and_gradients():
     balance = load("wide_linear.conserved_balance")
     A, W = [[1e200], [1.0]], [[1e-200, 1.0], [1.0, 2.0]]
