@@ -116,8 +116,9 @@ def test_gradients_are_finite_where_those_of_the_kernel_are_not():
 def test_products_of_matrices_that_underflow_on_the_way_have_values():
     """Finite, and wrong: 1e-170 squared is zero before the rate makes it 1e-40."""
     balance = load("wide_linear.conserved_balance")
-    for convert in (np.array, torch.tensor):
-        found = balance(convert([[1e-170], [1.0]]), convert([[0.0], [0.0]]), eta_a=1.0, eta_w=1e300)
+    A, W = np.array([[1e-170], [1.0]]), np.zeros((2, 1))
+    for given in ((A, W), (torch.tensor(A), torch.tensor(W))):
+        found = balance(*given, eta_a=1.0, eta_w=1e300)
         np.testing.assert_allclose(found, [[1e-40, 1e130], [1e130, 1e300]], rtol=1e-14)
 
 
