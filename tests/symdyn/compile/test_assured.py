@@ -12,7 +12,7 @@ from symdyn.compile import bounds
 from symdyn.compile.anew import Exact
 from symdyn.compile.function import Argument, build
 from symdyn.registry import load
-from tests.agreement import accuracy
+from tests.agreement import accuracy, subjects
 
 x, y = sp.symbols("x y", real=True)
 ARGUMENTS = (Argument("x", x), Argument("y", y))
@@ -140,16 +140,16 @@ def test_products_of_matrices_that_leave_the_range_have_values_and_gradients():
 def test_no_kernel_is_further_off_than_its_bound(topic):
     """The bounds are of first order: twice as much is granted to them, and what underflows in the end."""
     tried = 0
-    for subject in accuracy.compiled_subjects(topic):
-        if not isinstance(subject, accuracy.Compiled) or subject._program.matrices:
+    for subject in subjects.compiled_subjects(topic):
+        if not isinstance(subject, subjects.Compiled) or subject._program.matrices:
             continue
         kernel = subject.function._assurance._bounds["numpy"]
-        for arguments in list(accuracy._cases(subject, "grid", "float64"))[:12]:
-            exact = {name: accuracy._fractions(value) for name, value in arguments.items()}
+        for arguments in list(accuracy.cases(subject, "grid", "float64"))[:12]:
+            exact = {name: subjects.fractions(value) for name, value in arguments.items()}
             try:
                 subject._admit(exact)
                 true = subject.exact(exact, 400)
-            except accuracy.Refused:
+            except subjects.Refused:
                 continue
             given = [np.array([value]) for value in arguments.values()]
             with np.errstate(all="ignore"):
