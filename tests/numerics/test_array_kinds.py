@@ -103,7 +103,7 @@ def tried(label: str, function, arguments: dict, counts: Counter, wrong: list, b
             count(counts, wrong, f"{label}, {name} as {kind}", outcome(called, name, kind, given, wanted))
 
 
-def report(what: str, counts: Counter, wrong: list, share: float = 0.25) -> None:
+def none_is_wrong(what: str, counts: Counter, wrong: list, share: float = 0.25) -> None:
     print(
         f"\n{what}: " + ", ".join(f"{counts[name]} {name}" for name in ("tried", "right", "refused", "wrong"))
     )
@@ -147,7 +147,7 @@ def test_compiled_results_take_or_refuse_every_kind_of_array():
     for result in found:
         given = {term.name: example(term, seed) for seed, term in enumerate(result.arguments)}
         tried(result.key, _wherever_it_has_a_value(load(result.key), given), given, counts, wrong)
-    report(f"{len(found)} compiled results", counts, wrong)
+    none_is_wrong(f"{len(found)} compiled results", counts, wrong)
 
 
 def _wherever_it_has_a_value(result, given):
@@ -221,7 +221,7 @@ def test_entries_take_or_refuse_every_kind_of_array(room):
     for name in names:
         base = entries.BASES.get(name, lambda x: x)
         tried(name, called(name), entries.ENTRIES[name], counts, wrong, base)
-    report(f"{len(names)} entries of {room}", counts, wrong)
+    none_is_wrong(f"{len(names)} entries of {room}", counts, wrong)
 
 
 # Empty batches, late times and networks of the user.
@@ -281,7 +281,7 @@ def test_empty_batches_give_nothing_or_are_refused():
     for result in compiled_results():
         given = {term.name: example(term, seed) for seed, term in enumerate(result.arguments)}
         emptied(result.key, partial(load(result.key), check=False), given, counts, wrong)
-    report("empty batches", counts, wrong, share=0.1)
+    none_is_wrong("empty batches", counts, wrong, share=0.1)
 
 
 def test_late_times_have_the_value_of_the_limit_or_are_refused():
@@ -307,7 +307,7 @@ def test_late_times_have_the_value_of_the_limit_or_are_refused():
                 parts = wanted if isinstance(wanted, tuple) else [wanted]
                 right = same(found, [float(part) for part in parts], False) and "right"
             count(counts, wrong, result.key, right or f"{found!r:.80} instead of {wanted!r:.80}")
-    report("late times", counts, wrong, share=0.1)
+    none_is_wrong("late times", counts, wrong, share=0.1)
 
 
 @pytest.mark.parametrize("measure", [kernel_of, balances_of])
@@ -321,4 +321,4 @@ def test_a_network_is_given_tensors_alone(measure):
         plain = isinstance(given, torch.Tensor) and kind in WIDENED
         wanted = measure(given.detach().to(torch.float64)) if plain else NONE
         count(counts, wrong, kind, outcome(measure, name, kind, given, wanted))
-    report(f"kinds given to {measure.__name__}", counts, wrong, share=0.1)
+    none_is_wrong(f"kinds given to {measure.__name__}", counts, wrong, share=0.1)
