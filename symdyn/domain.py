@@ -7,6 +7,7 @@ that a claim is refuted by a point that anyone can check by hand. A domain witho
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,26 @@ class Domain:
             raise EmptyDomain(
                 f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'})"
             )
+
+    def coincidences(self, cell: Cell) -> Iterator[Point]:
+        """Points of a cell at which a scalar is zero, or two of them are equal or opposite, as far as the cell allows.
+
+        Of scalars by which no other is defined; none, where a sampler keeps relations between them.
+        """
+        if self.sampler is not None:
+            return
+        definitions = [
+            formula(e) for by in (cell.where, self.let) for e in by.values() if isinstance(e, sp.Expr)
+        ]
+        bound = set().union(*(e.free_symbols for e in definitions))
+        free = [s for s in self._independent(cell) if s not in bound]
+        for point in itertools.islice(self.points(cell), 1):
+            for s in free:
+                others = [t for t in free if t is not s]
+                for value in (sp.S.Zero, *(sign * point[t] for t in others for sign in (1, -1))):
+                    changed = {**point, s: value}
+                    if self.admits(changed, cell):
+                        yield changed
 
     def _draw(self, rng: random.Random, cell: Cell, d: int, curated: bool) -> Point | None:
         point: Point = {}

@@ -151,6 +151,26 @@ def test_a_false_or_undecided_form_does_not_hold():
     assert counts["refused"] == len(OTHER_KINDS)
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        x + sp.sign((x - y) ** 2) - 1,
+        sp.log(sp.exp(x)) + sp.sign((x - y) ** 2) - 1,
+        x + sp.sign((x + y) ** 2) - 1,
+        x + sp.sign(x**2) - 1,
+        x + sp.sign(y**2) - 1,
+        x * sp.sign((x - y) ** 2) ** 3,
+        x + 2 * sp.sign((x - y) ** 4) - 2 * sp.sign((x + y) ** 2),
+        x + sp.sign(x**2 * y**2) - sp.sign(y**2),
+    ],
+    ids=str,
+)
+def test_a_form_that_jumps_where_scalars_vanish_or_coincide_is_denied(form):
+    for statement in (Identity(x, x), Identity(x + y - y, x)):
+        assert decide(replace(statement, compiles=form)).holds is not True
+    assert decide(replace(Identity(x, x), compiles=form)).outcome == "REFUTED"
+
+
 def test_the_chain_and_the_identity_that_returned_another_number():
     for statement in (square, chain(square)):
         false = verify(replace(statement, compiles=x - y), few_mutants="there are few")
