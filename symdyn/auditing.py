@@ -12,6 +12,7 @@ from typing import Any
 from symdyn.cache import Cache
 from symdyn.paper import Entry, ledger
 from symdyn.proof.budget import bound_memory
+from symdyn.proof.standing import standing
 from symdyn.proof.verdict import Verdict, weakest
 from symdyn.registry import IndexEntry, index, load, load_printed, said, verify_study
 from symdyn.result import PrintedVerdict
@@ -98,16 +99,52 @@ def verify_all(
 ) -> dict[str, Any]:
     """Verdicts on results and printed forms by key, from the cache or computed on several processes.
 
-    What cannot be verified, since its module cannot be imported for instance, is UNKNOWN and says why.
+    A result is worth no more than what it stands on, all the way down. What cannot be verified, since its module cannot
+    be imported for instance, is UNKNOWN and says why.
     """
     jobs = list(jobs)
+    below = _below(jobs)
+    own = _verdicts([*jobs, *below], progress, processes, use_cache)
+    uses = {job.key: _uses(job) for job in (*jobs, *below) if job.kind == "result"}
+    stood = {
+        job.key: standing(job.key, own.__getitem__, uses.__getitem__) for job in jobs if job.kind == "result"
+    }
+    return {job.key: own[job.key] for job in jobs} | stood
+
+
+def _uses(job: IndexEntry) -> tuple[str, ...]:
+    """The results that one stands on; none where its code cannot be read, which its own verdict says."""
+    try:
+        return load(job.key).uses
+    except (Exception, SystemExit):
+        return ()
+
+
+def _below(jobs: list[IndexEntry]) -> list[IndexEntry]:
+    """The results that some stand on, all the way down, without these."""
+    entries = {e.key: e for e in index("result")}
+    known = {job.key for job in jobs}
+    found: dict[str, IndexEntry] = {}
+    waiting = [job for job in jobs if job.kind == "result"]
+    while waiting:
+        for key in _uses(waiting.pop()):
+            if key not in known and key not in found:
+                found[key] = entries[key]
+                waiting.append(entries[key])
+    return list(found.values())
+
+
+def _verdicts(
+    jobs: list[IndexEntry], progress: Progress | None, processes: int | None, use_cache: bool
+) -> dict[str, Any]:
+    """The verdict on each by itself."""
     caches = {job.module.rpartition(".")[0]: None for job in jobs}
     opened: dict[str, Cache] = {package: Cache(package) for package in caches} if use_cache else {}
     found: dict[str, Any] = {}
     todo: list[IndexEntry] = []
     for job in jobs:
         cache = opened.get(job.module.rpartition(".")[0])
-        known = cache.entries.get(job.key) if cache is not None else None
+        known = cache.get(job.key, job.module) if cache is not None else None
         if known is None:
             todo.append(job)
         else:
@@ -116,7 +153,7 @@ def verify_all(
         found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
         cache = opened.get(job.module.rpartition(".")[0])
         if cache is not None and not obstacle:
-            cache.entries[job.key] = data
+            cache.put(job.key, job.module, data)
         if progress is not None:
             progress(job.key, len(found), len(jobs))
     if todo:
@@ -172,7 +209,7 @@ def _hindered(job: IndexEntry, obstacle: str) -> Any:
 def verify_job(kind: str, key: str) -> Any:
     """Verify one result or printed form, for a worker process."""
     if kind == "result":
-        return load(key).verify().as_json()
+        return load(key).verify_alone().as_json()
     found = _printed(key).verify()
     under = found.under.as_json() if found.under is not None else None
     return {"key": key, "stated": found.stated.as_json(), "under": under}
@@ -206,8 +243,8 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
         verdict: Verdict = verdicts[key]
         seconds += verdict.seconds
         grades.append(verdict.grade)
-        statuses.append("holds" if verdict.holds else "open")
-        if not verdict.holds:
+        statuses.append("holds" if verdict.stands else "open")
+        if not verdict.stands:
             failures.append(f"{key}: {verdict.outcome}, {verdict.evidence}{_survivors(verdict)}")
     extra: dict[str, Any] = {}
     for key in forms:
@@ -251,7 +288,7 @@ def _of_printed_form(
     from symdyn.render.points import occurring
 
     if found.status == "open":
-        undecided = found.stated if found.stated.holds is None else found.under
+        undecided = found.under if found.stated.holds is False else found.stated
         failures.append(f"{key}: {undecided.evidence if undecided else ''}")
         return {}
     form = _printed(key)

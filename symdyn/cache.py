@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import json
 import logging
 import os
 import sys
 import tempfile
 from collections.abc import Iterable
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -53,28 +55,101 @@ def engine_digest() -> str:
 
 
 @functools.cache
-def package_digest(package: str) -> str:
-    """A hash of a package of derivations and of the engine."""
-    from symdyn.registry import package_files
+def module_digest(module: str) -> str:
+    """A hash of the engine, and of a module with all that it imports of the packages that hold derivations."""
+    files = {name: path for name in _reached(module) if (path := _file(name)) is not None}
+    contents = "".join(f"{name}{digest([path])}" for name, path in sorted(files.items()))
+    return hashlib.sha256((engine_digest() + contents).encode()).hexdigest()
 
-    files = [file for _, file in package_files(package)]
-    return hashlib.sha256((engine_digest() + digest(files)).encode()).hexdigest()
+
+def _reached(module: str) -> set[str]:
+    """A module and the modules that it imports, wherever it does so, of the packages that lie beside its own."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            parents = [name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)]
+            waiting += [*parents, *(n for n in _imported(name) if _is_own(n, module))]
+    return seen
+
+
+def _is_own(name: str, module: str) -> bool:
+    """Whether a module belongs to the packages of derivations, the user's or ours: the engine is hashed apart."""
+    announced = {point.value.partition(".")[0] for point in entry_points(group="symdyn.derivations")}
+    tops = {*announced, module.partition(".")[0]} - {"symdyn"}
+    return name.partition(".")[0] in tops and _file(name) is not None
+
+
+@functools.cache
+def _imported(module: str) -> frozenset[str]:
+    """The names that a module imports, which may be modules or what they define."""
+    path = _file(module)
+    try:
+        tree = ast.parse(path.read_bytes()) if path is not None else ast.Module([], [])
+    except (OSError, SyntaxError, ValueError):  # what cannot be read cannot be verified either
+        return frozenset()
+    package = module if path is not None and path.name == "__init__.py" else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            base = ".".join(part for part in (above, node.module or "") if part)
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
+
+
+@functools.cache
+def _file(module: str) -> Path | None:
+    """The file of a module, found without importing anything; None for what is no module of Python source."""
+    top, *below = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    roots = [Path(root) for root in spec.submodule_search_locations or ()]
+    if not below and not roots:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    found = (root.joinpath(*below) for root in roots)
+    files = (file for stem in found for file in (stem / "__init__.py", stem.with_suffix(".py")))
+    return next((file for file in files if file.is_file()), None)
 
 
 class Cache:
-    """A JSON file per package: key → what was found. A broken file is set aside and said so."""
+    """A JSON file per package: key → what was found, the stamp of what was run, and a checksum of both.
+
+    What is read is believed only under the stamp of the code as it is now, and if its checksum says that it is what was
+    written. A broken file is set aside and said so.
+    """
 
     def __init__(self, package: str) -> None:
-        self.stamp = package_digest(package)
         self.file = folder() / f"{package}.json"
         self.entries: dict[str, Any] = {}
         self._read()
 
+    def get(self, key: str, module: str) -> Any:
+        """What is known of a key of the module, or None."""
+        entry = self.entries.get(key)
+        if not isinstance(entry, dict) or entry.get("stamp") != module_digest(module):
+            return None
+        if entry.get("checksum") != _checksum(key, entry["stamp"], entry.get("found")):
+            LOG.warning("what the cache %s says of %s is not what was written; it is redone", self.file, key)
+            return None
+        return entry["found"]
+
+    def put(self, key: str, module: str, found: Any) -> None:
+        stamp = module_digest(module)
+        self.entries[key] = {"stamp": stamp, "found": found, "checksum": _checksum(key, stamp, found)}
+
     def _read(self) -> None:
         try:
             data = json.loads(self.file.read_text(encoding="utf-8"))
-            if data["stamp"] == self.stamp:
-                self.entries = dict(data["entries"])
+            self.entries = dict(data["entries"])
         except OSError:
             return
         except (ValueError, KeyError, TypeError):
@@ -87,7 +162,7 @@ class Cache:
 
     def write(self) -> None:
         """Write atomically; a folder that cannot be written costs time at the next run and nothing else."""
-        data = json.dumps({"stamp": self.stamp, "entries": self.entries})
+        data = json.dumps({"entries": self.entries})
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(
@@ -97,3 +172,9 @@ class Cache:
             os.replace(draft.name, self.file)
         except OSError as error:
             LOG.warning("verdicts could not be cached in %s: %s", self.file.parent, error.strerror)
+
+
+def _checksum(key: str, stamp: str, found: Any) -> str:
+    """A hash of an entry, whatever order its fields have been read in."""
+    text = json.dumps([key, stamp, found], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -131,7 +131,7 @@ def verify(
         for entry in studies.values():
             if not keys or entry.key in ids:
                 _run_study(entry.key, "paper", "cpu", None, evidence=True)
-    if left_out or any(not verdict.holds for _, verdict in ordered):
+    if left_out or any(not verdict.stands for _, verdict in ordered):
         raise typer.Exit(CHECK_FAILED)
 
 

@@ -43,6 +43,7 @@ _COLOURS = {
     "holds": "green",
     "PROVED": "green",
     "AGREES": "green",
+    "ARGUED": "yellow",
     "conditional": "yellow",
     "erratum": "red",
     "REFUTED": "red",

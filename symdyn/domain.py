@@ -1,8 +1,9 @@
 """Where a statement is claimed: cells that cover the domain, and exact points in every one of them.
 
 A symbol carries no sign. Signs belong to the cells of a domain, and a proof that uses one is a proof on that
-cell. A domain samples itself with exact rational numbers and vectors, curated values before random ones, so
-that a claim is refuted by a point that anyone can check by hand. A domain without points is an error.
+cell. A domain samples itself with exact rational numbers and vectors, degenerate values before curated ones and these
+before random ones, so that a claim is refuted by a point that anyone can check by hand. A domain without points is an
+error.
 """
 
 from __future__ import annotations
@@ -19,13 +20,20 @@ from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector, evaluate, substitute
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.matrix.points import is_word, letters_at_random, never_negative
 from symdyn.compile.named import unfold
+from symdyn.proof.numbers import certified_sign
 
 Point = dict[Any, Any]
+Change = Callable[[Point], None]
 
 CURATED = [
     sp.Rational(p, q) for p, q in ((1, 1), (1, 2), (2, 1), (3, 2), (1, 3), (5, 4), (7, 3), (1, 50), (40, 1))
 ]
+
+
+DEGENERATE = 28
+"""At most so many degenerate points of a cell without vectors, and in each dimension of one with vectors a quarter."""
 
 
 class EmptyDomain(ValueError):
@@ -47,8 +55,9 @@ class Cell:
     reason: str = ""
 
     def sign(self, symbol: Any) -> int | None:
-        """The sign known for a symbol on this cell; |v|² is non-negative."""
-        if isinstance(symbol, InnerProductSymbol) and symbol.left == symbol.right:
+        """The sign known for a symbol on this cell; |v|², vᵀv and tr AᵀA are non-negative."""
+        square = isinstance(symbol, InnerProductSymbol) and symbol.left == symbol.right
+        if symbol not in self.signs and (square or never_negative(symbol)):
             return 1
         return self.signs.get(symbol)
 
@@ -60,7 +69,9 @@ class Domain:
     `let` defines dependent scalars and vectors by independent ones (δ by a, w and the rates; β as a w);
     `conditions` are relations that every point satisfies; `sampler(random, dimension)` may supply values that
     satisfy constraints exactly. `functions` are unspecified functions, each applied to its arguments, such as
-    f(x): proofs know nothing of them, points take polynomials for them.
+    f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero. Their points are
+    drawn in the listed `dimensions`; if none are listed, in those from 1 to one more than there are
+    vectors, at least 3.
     """
 
     scalars: tuple[sp.Symbol, ...] = ()
@@ -68,7 +79,7 @@ class Domain:
     cells: tuple[Cell, ...] = (Cell(),)
     let: Mapping[Any, Any] = field(default_factory=dict)
     conditions: tuple[Any, ...] = ()
-    dimensions: tuple[int, ...] = (1, 2, 3)
+    dimensions: tuple[int, ...] = ()
     sampler: Callable[[random.Random, int], Point] | None = None
     words: str = ""
     functions: tuple[sp.Expr, ...] = ()
@@ -82,9 +93,44 @@ class Domain:
         return replace(self, cells=cells)
 
     def points(self, cell: Cell, per_dimension: int = 6, seed: int = 0) -> Iterator[Point]:
-        """Exact points of a cell in every dimension of the domain, curated values first."""
+        """Exact points of a cell in every dimension of the domain, degenerate ones first."""
         found = 0
-        for d in self.dimensions if self.vectors else self.dimensions[-1:]:
+        for point in self.degenerate(cell, seed):
+            found += 1
+            yield point
+        try:
+            yield from self.generic(cell, per_dimension, seed)
+        except EmptyDomain:
+            if not found:
+                raise
+
+    def generic(self, cell: Cell, per_dimension: int = 6, seed: int = 0) -> Iterator[Point]:
+        """Exact points of a cell in every dimension of the domain, curated values before random ones."""
+        return self._remembered(
+            ("generic", per_dimension, seed), cell, lambda: self._generic(cell, per_dimension, seed)
+        )
+
+    def _remembered(self, kind: Any, cell: Cell, draw: Callable[[], Iterator[Point]]) -> Iterator[Point]:
+        """Points, each drawn once however often they are gone through. They are not to be changed."""
+        memory = self.__dict__.setdefault("_drawn", {})
+        key = (*kind, id(cell))
+        if key not in memory:
+            memory[key] = (cell, [], draw())
+        _, points, more = memory[key]
+        for k in itertools.count():
+            while k >= len(points):
+                try:
+                    points.append(next(more))
+                except StopIteration:
+                    return
+                except BaseException:
+                    del memory[key]  # interrupted: to be drawn anew
+                    raise
+            yield points[k]
+
+    def _generic(self, cell: Cell, per_dimension: int, seed: int) -> Iterator[Point]:
+        found = 0
+        for d in self._drawn_dimensions():
             rng = random.Random(f"{cell.name}/{d}/{seed}")
             accepted = 0
             for attempt in range(400 * per_dimension):
@@ -100,41 +146,73 @@ class Domain:
                 f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'})"
             )
 
-    def coincidences(self, cell: Cell) -> Iterator[Point]:
-        """Points of a cell at which a scalar is zero, or two of them are equal or opposite, as far as the cell allows.
+    def degenerate(self, cell: Cell, seed: int = 0) -> Iterator[Point]:
+        """The points of a cell where what is different in general coincides.
 
-        Of scalars by which no other is defined; none, where a sampler keeps relations between them.
+        A scalar is 0 where the cell allows it, or ±1, or equal or opposite to another one, or all of them are; two
+        vectors are equal, opposite, parallel or orthogonal, or all are equal.
         """
-        if self.sampler is not None:
-            return
-        definitions = [
-            formula(e) for by in (cell.where, self.let) for e in by.values() if isinstance(e, sp.Expr)
-        ]
-        bound = set().union(*(e.free_symbols for e in definitions))
-        free = [s for s in self._independent(cell) if s not in bound]
-        for point in itertools.islice(self.points(cell), 1):
-            for s in free:
-                others = [t for t in free if t is not s]
-                for value in (sp.S.Zero, *(sign * point[t] for t in others for sign in (1, -1))):
-                    changed = {**point, s: value}
-                    if self.admits(changed, cell):
-                        yield changed
+        return self._remembered(("degenerate", seed), cell, lambda: self._degenerate(cell, seed))
 
-    def _draw(self, rng: random.Random, cell: Cell, d: int, curated: bool) -> Point | None:
+    def _degenerate(self, cell: Cell, seed: int) -> Iterator[Point]:
+        dimensions = self._drawn_dimensions()
+        supplied = (
+            set(self.sampler(random.Random(seed), dimensions[-1])) if self.sampler is not None else set()
+        )
+        free = [s for s in self.independent(cell) if s not in supplied]
+        scalars = list(_degenerate_scalars(free, cell, random.Random(f"{cell.name}/{seed}")))
+        if any(map(is_word, self.scalars)):
+            scalars += [lambda point: None] * 6
+        vectors = list(_degenerate_vectors(tuple(v for v in self.vectors if v not in supplied)))
+        most = DEGENERATE if len(dimensions) == 1 else DEGENERATE // 4
+        for k, d in enumerate(dimensions):
+            rng = random.Random(f"degenerate/{cell.name}/{d}/{seed}")
+            here: list[tuple[Any, Any]] = [(change, None) for change in _turn(scalars, k, len(dimensions))]
+            there = [(None, change) for change in _turn(vectors, k, len(dimensions))]
+            changes = [x for pair in itertools.zip_longest(there, here) for x in pair if x is not None]
+            for scalar, vector in changes[:most]:
+                point = self._draw(rng, cell, d, True, scalar, vector)
+                if point is not None:
+                    yield point
+
+    def _drawn_dimensions(self) -> tuple[int, ...]:
+        listed = self.dimensions or tuple(range(1, max(3, len(self.vectors) + 1) + 1))
+        return listed if self.vectors else listed[-1:]
+
+    def _draw(
+        self,
+        rng: random.Random,
+        cell: Cell,
+        d: int,
+        curated: bool,
+        scalar_change: Change | None = None,
+        vector_change: Change | None = None,
+    ) -> Point | None:
         point: Point = {}
         for vector in self.vectors:
             point[vector] = _vector(rng, d)
-        for symbol in self._independent(cell):
+        if vector_change is not None:
+            vector_change(point)
+        for symbol in self.independent(cell):
             value = rng.choice(CURATED) if curated else sp.Rational(rng.randint(1, 24), rng.randint(1, 12))
             point[symbol] = value * (cell.signs.get(symbol) or rng.choice((1, -1)))
+        if scalar_change is not None:
+            scalar_change(point)
+        if any(map(is_word, self.scalars)):
+            kind = rng.choice(("zero", "one", "same")) if scalar_change is not None else ""
+            point.update(letters_at_random(self.scalars, rng, kind))
         for applied in self.functions:
-            point[applied.func] = _polynomial(rng, len(applied.args))
+            point[applied.func] = _function(rng, len(applied.args))
         if self.sampler is not None:
             point.update(self.sampler(rng, d))
+        return self.complete(point, cell)
+
+    def complete(self, point: Point, cell: Cell) -> Point | None:
+        """A point with what the cell and the domain define by its coordinates; None if it is outside of the cell."""
         for definitions in (cell.where, self.let):
             for symbol, expr in definitions.items():
                 value = evaluate(expr if isinstance(expr, Linear) else unfold(formula(expr)), point)
-                if not all(number.is_finite for number in (value if isinstance(value, list) else [value])):
+                if not all(map(_is_real_number, value if isinstance(value, list) else [value])):
                     return None
                 if not isinstance(symbol, InnerProductSymbol):
                     point[symbol] = value
@@ -142,7 +220,8 @@ class Domain:
                     return None
         return point if self.admits(point, cell) else None
 
-    def _independent(self, cell: Cell) -> list[sp.Symbol]:
+    def independent(self, cell: Cell) -> list[sp.Symbol]:
+        """The scalars that nothing defines on a cell."""
         fresh = sorted(
             {
                 s
@@ -154,7 +233,9 @@ class Domain:
             - set(self.let),
             key=str,
         )
-        return [s for s in (*self.scalars, *fresh) if s not in cell.where and s not in self.let]
+        return [
+            s for s in (*self.scalars, *fresh) if s not in cell.where and s not in self.let and not is_word(s)
+        ]
 
     def admits(self, point: Point, cell: Cell) -> bool:
         """Whether a point lies in the cell and satisfies every condition."""
@@ -211,16 +292,84 @@ def holds(condition: Any, point: Point) -> bool:
     if not isinstance(condition, sp.core.relational.Relational):
         return bool(condition(point)) if callable(condition) else bool(condition)
     gap = evaluate(condition.lhs - condition.rhs, point)
-    return bool(condition.func(gap, 0))
+    if not _is_real_number(gap):
+        return False
+    sign = None if gap.is_Rational else certified_sign(unfold(gap))
+    return bool(condition.func(gap if sign is None else sign, 0))
 
 
-def _polynomial(rng: random.Random, arguments: int) -> sp.Lambda:
-    """A polynomial of degree 3 in each variable and in their sum, for an unspecified function."""
+def _is_real_number(x: Any) -> bool:
+    return bool(x.is_finite) and x.is_extended_real is not False
+
+
+def _function(rng: random.Random, arguments: int) -> sp.Lambda:
+    """A rational function, of which no derivative vanishes, for an unspecified function."""
     z = sp.symbols(f"z:{arguments}", cls=sp.Dummy)
     powers = [v**k for v in (*z, sp.Add(*z)) for k in range(4)]
-    return sp.Lambda(
-        z, sp.Add(*(sp.Rational(rng.randint(1, 9), rng.randint(1, 5)) * power for power in powers))
-    )
+    line = sp.Add(*(sp.Rational(rng.randint(1, 9), rng.randint(1, 5)) * power for power in powers))
+    slopes = [sp.Rational(rng.randint(1, 9), 5) for _ in z]
+    bump = 1 / (1 + sp.Add(*(c * v for c, v in zip(slopes, z, strict=True))) ** 2)
+    return sp.Lambda(z, line + bump)
+
+
+def _turn(changes: list[Change], k: int, of: int) -> list[Change]:
+    """The changes, beginning with another one in each of several dimensions."""
+    start = len(changes) * k // of
+    return changes[start:] + changes[:start]
+
+
+def _degenerate_scalars(symbols: list[sp.Symbol], cell: Cell, rng: random.Random) -> Iterator[Change]:
+    """Changes of a point that make scalars vanish, one, or equal, within the signs of a cell."""
+    signs = {s: cell.signs.get(s) for s in symbols}
+    free = [s for s in symbols if signs[s] is None]
+
+    def put(*values: tuple[sp.Symbol, Any]) -> Change:
+        return lambda point: point.update(values)
+
+    for s in free:
+        yield put((s, sp.S.Zero))
+    if len(free) > 1:
+        yield put(*((s, sp.S.Zero) for s in free))
+    if symbols:
+        yield put(*((s, sp.Integer(signs[s] or 1)) for s in symbols))
+        if free:
+            yield put(*((s, sp.Integer(signs[s] or -1)) for s in symbols))
+    pairs = list(itertools.combinations(symbols, 2))
+    rng.shuffle(pairs)
+    for s, t in pairs:
+        if signs[s] == signs[t] or None in (signs[s], signs[t]):
+            yield _copied(*((s, t) if signs[s] is not None else (t, s)), 1)
+        if signs[s] is None or signs[t] is None or signs[s] != signs[t]:
+            yield _copied(*((s, t) if signs[s] is not None else (t, s)), -1)
+    for s in symbols:
+        for value in (1, -1):
+            if signs[s] in (None, value):
+                yield put((s, sp.Integer(value)))
+
+
+def _copied(source: Any, target: Any, sign: int) -> Change:
+    return lambda point: point.update({target: sign * point[source]})
+
+
+def _degenerate_vectors(vectors: tuple[Vector, ...]) -> Iterator[Change]:
+    """Changes of a point that make vectors equal, opposite, parallel or orthogonal."""
+    pairs = list(itertools.combinations(vectors, 2))
+    if len(vectors) > 2:
+        yield lambda point: point.update({v: list(point[vectors[0]]) for v in vectors})
+    for u, v in pairs:
+        for factor in (1, -1, 2):
+            yield lambda point, u=u, v=v, c=factor: point.update({v: [c * x for x in point[u]]})  # type: ignore[misc]
+        yield lambda point, u=u, v=v: point.update({v: _across(point[u], point[v])})  # type: ignore[misc]
+
+
+def _across(u: list[sp.Rational], v: list[sp.Rational]) -> list[sp.Rational]:
+    """What is left of v, or of a coordinate vector, without its part along u; v itself on a line."""
+    for w in (v, *([sp.Integer(i == j) for j in range(len(u))] for i in range(len(u)))):
+        c = sum(x * y for x, y in zip(u, w, strict=True)) / sum(x * x for x in u)
+        rest = [y - c * x for x, y in zip(u, w, strict=True)]
+        if any(rest):
+            return rest
+    return v
 
 
 def _vector(rng: random.Random, d: int) -> list[sp.Rational]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
-from symdyn.proof.verdict import GRADES, Verdict, Witness, weakest
+from symdyn.proof.verdict import GRADES, Verdict, Witness
 from symdyn.statement import Statement, vocabulary_of
 
 SEVERITIES = ("typo", "convention", "scope", "substantive")
@@ -145,24 +145,20 @@ class Result:
 
     def verify(self) -> Verdict:
         """Decide the statement, refute its mutants, and stand no higher than what it is built on."""
-        from symdyn.proof.check import verify
+        from symdyn.proof.standing import standing
         from symdyn.registry import load
 
-        verdict = verify(self.statement, self.domain, self.few_mutants)
-        standing = [load(key).verify_alone() for key in self.uses]
-        broken = [key for key, v in zip(self.uses, standing, strict=True) if not v.holds]
-        if broken:
-            return replace(
-                verdict, outcome="UNKNOWN", evidence=f"stands on {', '.join(broken)}, which does not hold"
-            )
-        return replace(verdict, grade=weakest([verdict.grade, *(v.grade for v in standing)]))
+        def known(key: str) -> Result:
+            return self if key == self.key else load(key)
+
+        return standing(self.key, lambda key: known(key).verify_alone(), lambda key: known(key).uses)
 
     def verify_alone(self) -> Verdict:
-        """The verdict without what the result stands on and without mutants."""
-        from symdyn.proof.check import decide
+        """The verdict on the statement and its mutants, without what the result stands on."""
+        from symdyn.proof.check import verify
 
         if not hasattr(self, "_alone"):
-            self._alone = decide(self.statement, self.domain)
+            self._alone = verify(self.statement, self.domain, self.few_mutants)
         return self._alone
 
     @cached_property
@@ -292,13 +288,13 @@ class PrintedVerdict:
 
     @property
     def status(self) -> str:
-        if self.stated.holds:
+        if self.stated.stands:
             return "holds"
         if self.stated.holds is None:
             return "open"
         if self.under is None:
             return "erratum"
-        return "conditional" if self.under.holds else "open"
+        return "conditional" if self.under.stands else "open"
 
     @property
     def witness(self) -> Witness | None:

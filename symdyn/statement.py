@@ -24,9 +24,12 @@ from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
 from symdyn.domain import Cell, Domain
-from symdyn.proof.claim import Compiles, Finding, LimitIs, Order, Sign, Zero, atoms
+from symdyn.proof.alongflow import RateVanishes
+from symdyn.proof.claim import Compiles, Finding, IllPosed, Sign, Zero, atoms, examined
+from symdyn.proof.limits import LimitIs, Order, sides
 from symdyn.proof.mutants import mutations
-from symdyn.proof.tower import Undecided
+from symdyn.proof.throughout import Throughout
+from symdyn.proof.undecided import Undecided
 
 Mutant = tuple[str, "Statement"]
 FEW = 3
@@ -44,6 +47,11 @@ class Statement:
     def facts(self) -> tuple[Statement, ...]:
         """Statements this one is a chain of."""
         return ()
+
+    @property
+    def argued(self) -> bool:
+        """Whether what is claimed is said in words, so that no machine checks that it follows from the facts."""
+        return False
 
     def mutants(self) -> Iterator[Mutant]:
         """Changed copies of the claim, which the same check must refute.
@@ -185,7 +193,7 @@ class Identity(Statement):
 
 @dataclass(frozen=True)
 class Conservation(Statement):
-    """d/dt quantity = 0 along the flow."""
+    """d/dt quantity = 0 along the flow, which keeps its relations and what the domain says of the quantity."""
 
     quantity: Any
     under: Flow = field(hash=False)
@@ -193,7 +201,8 @@ class Conservation(Statement):
     on: Domain | None = None
 
     def claims(self) -> list[Any]:
-        return [Zero(self.under.unfold(self.under.derivative(self.quantity)), "time derivative")]
+        rate = self.under.unfold(self.under.derivative(self.quantity))
+        return [RateVanishes(rate, flow=self.under, quantity=self.quantity)]
 
     def mutants(self) -> Iterator[Mutant]:
         for label, changed in mutations(self.quantity):
@@ -214,7 +223,7 @@ class Conservation(Statement):
 
 @dataclass(frozen=True)
 class Dynamics(Statement):
-    """d/dt quantity = velocity along the flow."""
+    """d/dt quantity = velocity along the flow, which keeps its relations and what the domain says of the quantity."""
 
     quantity: Any
     velocity: Any
@@ -231,7 +240,8 @@ class Dynamics(Statement):
         return flow.unfold(flow.derivative(self.quantity) - self.velocity)
 
     def claims(self) -> list[Any]:
-        return [Zero(self._residual(), "time derivative minus velocity")]
+        label = "time derivative minus velocity"
+        return [RateVanishes(self._residual(), label, flow=self.under, quantity=self.quantity)]
 
     def mutants(self) -> Iterator[Mutant]:
         for label, changed in mutations(self.velocity):
@@ -256,8 +266,9 @@ class Solution(Statement):
     """Closed forms that solve an initial-value problem.
 
     `solution` maps each unknown to its closed form in `time`, `velocity` each unknown to the right-hand side of its
-    equation (in the unknowns and the time), `initial` each unknown to its value at time zero. It compiles to the
-    closed forms, or to `compiles` where that is the same thing without overflow.
+    equation (in the unknowns and the time), `initial` each unknown to its value at time zero: all of the same unknowns,
+    which stand in equations alone. The closed forms exist from time zero to any time of the domain. It compiles to
+    them, or to `compiles` where that is the same thing without overflow.
     """
 
     solution: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
@@ -268,16 +279,34 @@ class Solution(Statement):
     compiles: Any = None
 
     def claims(self) -> list[Any]:
+        if fault := self._fault():
+            return [IllPosed(fault)]
         rules = {unknown: formula(closed) for unknown, closed in self.solution.items()}
         out: list[Any] = []
         for unknown, closed in rules.items():
-            if unknown in self.velocity:
-                rate = formula(self.velocity[unknown]).xreplace(rules)
-                out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
+            rate = formula(self.velocity[unknown]).xreplace(rules)
+            out.append(Zero(sp.diff(closed, self.time) - rate, f"equation of {unknown}"))
             out.append(Zero(closed.subs(self.time, 0) - self.initial[unknown], f"initial value of {unknown}"))
+        out.append(Throughout(rules, self.time))
         if self.compiles is not None:
             out.append(self.same(self.compiles, self._closed))
         return out
+
+    def _fault(self) -> str:
+        """Why these are no closed forms of an initial-value problem, or nothing."""
+        given = {"closed form": self.solution, "equation": self.velocity, "initial value": self.initial}
+        unknowns = list(dict.fromkeys(u for mapping in given.values() for u in mapping))
+        for what, mapping in given.items():
+            if missing := [u for u in unknowns if u not in mapping]:
+                return f"{', '.join(map(str, missing))} has no {what}"
+        for what, mapping, foreign in (
+            ("closed form", self.solution, set(unknowns)),
+            ("initial value", self.initial, {*unknowns, self.time}),
+        ):
+            for unknown, x in mapping.items():
+                if found := formula(x).free_symbols & foreign:
+                    return f"the {what} of {unknown} contains {', '.join(sorted(map(str, found)))}"
+        return "" if unknowns else "there is no unknown"
 
     def mutants(self) -> Iterator[Mutant]:
         alone = replace(self, compiles=None)
@@ -311,7 +340,10 @@ class Solution(Statement):
 
 @dataclass(frozen=True)
 class Limit(Statement):
-    """lim expression = limit as the variable tends to a point."""
+    """lim expression = limit as the variable tends to a point from a side: "+" (above), "-" (below) or "both".
+
+    It is claimed at every value of the other quantities. Raises ValueError for an unknown side.
+    """
 
     expression: Any
     variable: sp.Symbol
@@ -319,6 +351,9 @@ class Limit(Statement):
     limit: Any
     side: str = "+"
     on: Domain | None = None
+
+    def __post_init__(self) -> None:
+        sides(self.side, formula(self.to))
 
     def claims(self) -> list[Any]:
         return [LimitIs(self.expression, self.variable, formula(self.to), self.limit, self.side)]
@@ -338,14 +373,18 @@ class Limit(Statement):
         return (self.expression, self.limit)
 
     def latex(self) -> str:
-        side = "" if abs(self.to) is sp.oo else "^" + self.side
+        side = "" if abs(self.to) is sp.oo or self.side == "both" else "^" + self.side
         to = f"{typeset(self.variable)} \\to {typeset(formula(self.to))}{side}"
         return rf"\lim_{{{to}}} \left({typeset(self.expression)}\right) = {typeset(self.limit)}"
 
 
 @dataclass(frozen=True)
 class Asymptotic(Statement):
-    """expression = leading + O(remainder) as the variable tends to a point, the other quantities held fixed."""
+    """expression = leading + O(remainder) as the variable tends to a point from a side, the other quantities fixed.
+
+    It is claimed at every value of these, but not uniformly; `sharp` if the remainder is attained at each of them.
+    Raises ValueError for a side other than "+", "-" and "both".
+    """
 
     expression: Any
     leading: Any
@@ -355,6 +394,9 @@ class Asymptotic(Statement):
     side: str = "+"
     sharp: bool = False
     on: Domain | None = None
+
+    def __post_init__(self) -> None:
+        sides(self.side, formula(self.to))
 
     def claims(self) -> list[Any]:
         gap = difference(self.expression, self.leading)
@@ -427,6 +469,7 @@ class Follows:
 
     chain: Chain
     x: Any = ()
+    examines_itself = True
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
         chain, value = self.chain, self.chain.compiles
@@ -442,7 +485,7 @@ class Follows:
         obstacles = []
         for claim in self._equalities(given):
             try:
-                return claim.prove(domain, cell)  # type: ignore[no-any-return]
+                return examined(claim, domain, cell)
             except Undecided as obstacle:
                 obstacles.append(str(obstacle))
         raise Undecided("; ".join(obstacles) or "no fact gives the value that is compiled")
@@ -503,6 +546,10 @@ class Chain(Statement):
     def facts(self) -> tuple[Statement, ...]:
         return self.because
 
+    @property
+    def argued(self) -> bool:
+        return True
+
     def mutants(self) -> Iterator[Mutant]:
         if self.characterised is not None:
             for label, changed in mutations(self.compiles):
@@ -524,6 +571,32 @@ class Chain(Statement):
     def latex(self) -> str:
         words = r"\text{" + self.conclusion + "}"
         return f"{words}: \\quad {self.formula}" if self.formula else words
+
+
+class Conjunction(Chain):
+    """All of its facts, and nothing but them: there is no conclusion in words, so that nothing is argued."""
+
+    def __init__(
+        self,
+        *facts: Statement,
+        compiles: Any = None,
+        formula: str = "",
+        on: Domain | None = None,
+        because: tuple[Statement, ...] = (),
+        conclusion: str = "",
+        characterised: None = None,
+    ) -> None:
+        """`because` says the facts at once, for copies with a change; words and makers of facts have no place here."""
+        if conclusion or characterised is not None:
+            raise TypeError("a conjunction is its facts: it has no conclusion, and no value makes them")
+        super().__init__("", facts or because, compiles, formula, on)
+
+    @property
+    def argued(self) -> bool:
+        return False
+
+    def latex(self) -> str:
+        return r",\qquad ".join(fact.latex() for fact in self.because)
 
 
 class Existence(Chain):

@@ -35,8 +35,17 @@ from derivations.deep_linear.symbols import (
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
 from symdyn.calculus.isotropic import hessian
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Conservation, Dynamics, Existence, Identity, Inequality, Minimiser
+from symdyn.statement import (
+    Asymptotic,
+    Conjunction,
+    Conservation,
+    Dynamics,
+    Identity,
+    Inequality,
+    Minimiser,
+)
 
 half = L / 2
 log_s, log_e = sp.symbols("y z", real=True)
@@ -58,14 +67,10 @@ def dual_variable():
     That ṡ = -2βᵀr is the flow of the read-out, d‖a‖²/dt = -2aᵀP_L r; it conserves δ.
     """
     variable = s ** (-half) * beta
-    return Existence(
-        r"$s^{-L/2}\beta$ has the length $\|a\|$, and moves along $-r$ at the speed $s^{L/2}$",
-        (
-            Conservation(flow.unfold(delta), under=flow, name=r"\delta"),
-            Dynamics(variable, -(s**half) * r, under=flow, name=r"s^{-L/2}\beta"),
-            Identity(norm2(variable), flow.unfold(s + delta), name=r"\|s^{-L/2}\beta\|^2"),
-        ),
-        formula=r"\frac{d}{dt} \left(s^{-L/2} \beta\right) = -s^{L/2} X^\top \rho",
+    return Conjunction(
+        Conservation(flow.unfold(delta), under=flow, name=r"\delta"),
+        Dynamics(variable, -(s**half) * r, under=flow, name=r"s^{-L/2}\beta"),
+        Identity(norm2(variable), flow.unfold(s + delta), name=r"\|s^{-L/2}\beta\|^2"),
     )
 
 
@@ -137,12 +142,7 @@ def rich_potential():
             Identity(gradient(value, beta), dual_rich, name=r"\nabla\Phi"),
         )
 
-    return Existence.of(
-        Phi,
-        facts,
-        r"$M^{-1}=g\nabla^2\Phi$ with $g=\|\beta\|^{-\frac{L}{L+1}}$",
-        formula=r"\Phi(\beta) = \frac{L+1}{L+2} \|\beta\|^{\frac{L+2}{L+1}}",
-    )
+    return Characterised.of(Phi, facts, name=r"\Phi(\beta)")
 
 
 rich_flow = Flow({beta: -1 * (M.f * r + M.h / x * inner(beta, r) * beta)})

@@ -19,7 +19,7 @@ from derivations.deep_linear.symbols import d, delta, h, m, n
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, rule, unit, vector
 from symdyn.matrix_statement import MatrixConservation, MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction, Existence
 
 SQUARE = ({h: 2, d: 2}, {h: 3, d: 3})
 ANY = ({h: 2, d: 3, m: 2, n: 2}, {h: 3, d: 2, m: 2, n: 1})
@@ -34,12 +34,9 @@ def isotropic_network():
     The rules are consistent, because rational weights satisfy them, and δ is determined by them.
     """
     (W1, W2), rules = isotropic(2)
-    return Existence(
-        r"$aa^\top-W_LW_L^\top=\delta I_h$ and $W_{l+1}^\top W_{l+1}=W_lW_l^\top$ for some $\delta$",
-        (
-            MatrixIdentity(aa - W2 @ W2.T, delta * eye(h), SQUARE, rules, name=r"aa^\top-W_LW_L^\top"),
-            MatrixIdentity(W2.T @ W2, W1 @ W1.T, SQUARE, rules, name=r"W_{l+1}^\top W_{l+1}"),
-        ),
+    return Conjunction(
+        MatrixIdentity(aa - W2 @ W2.T, delta * eye(h), SQUARE, rules, name=r"aa^\top-W_LW_L^\top"),
+        MatrixIdentity(W2.T @ W2, W1 @ W1.T, SQUARE, rules, name=r"W_{l+1}^\top W_{l+1}"),
     )
 
 
@@ -55,18 +52,15 @@ def orthogonal_start():
     lower, upper, rules = orthogonal_layers()
     below, above = alpha * lower, alpha * upper
     nothing = 0 * a
-    return Existence(
-        r"$a=0$ and $W_l=\alpha O_l$ are isotropic with $\delta=-\alpha^2$",
-        (
-            MatrixIdentity(nothing @ nothing.T - above @ above.T, -(alpha**2) * eye(h), SQUARE, rules),
-            MatrixIdentity(above.T @ above, below @ below.T, SQUARE, rules),
-        ),
+    return Conjunction(
+        MatrixIdentity(nothing @ nothing.T - above @ above.T, -(alpha**2) * eye(h), SQUARE, rules),
+        MatrixIdentity(above.T @ above, below @ below.T, SQUARE, rules),
     )
 
 
 @result(ledger=("kunin2024.deep-isotropic-conserved",), uses=("deep_linear.layer_velocity",))
 def conserved_structure():
-    """Gradient flow keeps an isotropic network isotropic, for every loss.
+    """Gradient flow conserves what makes a network isotropic, for every loss.
 
     With P the layers below two consecutive ones, q what is above them, and r the gradient of the loss in β, their
     flow is that of `layer_velocity`. With a rate for each layer it is η_l W_{l+1}ᵀW_{l+1} - η_{l+1} W_l W_lᵀ that is
@@ -79,12 +73,8 @@ def conserved_structure():
     topmost = {a: -eta_u * last @ whole @ r, last: -eta_l * a @ (whole @ r).T}
     between = eta_l * upper.T @ upper - eta_u * lower @ lower.T
     at_the_top = eta_l * aa - eta_u * last @ last.T
-    return Existence(
-        r"$aa^\top-W_LW_L^\top$ and $W_{l+1}^\top W_{l+1}-W_lW_l^\top$ are conserved",
-        (
-            MatrixConservation(between, layered, ANY),
-            MatrixConservation(at_the_top, topmost, ANY),
-        ),
+    return Conjunction(
+        MatrixConservation(between, layered, ANY), MatrixConservation(at_the_top, topmost, ANY)
     )
 
 

@@ -21,6 +21,7 @@ from derivations.deep_linear.symbols import x as x_value
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic, identity
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -106,12 +107,7 @@ def rich_preconditioner():
             Identity(Isotropic.unnormalised(readout**L, L / readout, x, beta), value, name="M"),
         )
 
-    return Existence.of(
-        M,
-        facts,
-        r"Lemma 14 and the closed form $s^LI+(L/s)\beta\beta^\top$ at $\delta=0$",
-        formula=r"M = \|\beta\|^{\frac{2L}{L+1}} I + L \|\beta\|^{-\frac{2}{L+1}} \beta\beta^\top",
-    )
+    return Characterised.of(M, facts, name=r"M")
 
 
 @result(
@@ -127,12 +123,7 @@ def rich_inverse():
     def facts(value: Isotropic) -> tuple[Identity, ...]:
         return (Identity(M @ value, identity(x, beta)), Identity(M.inverse(), value))
 
-    return Existence.of(
-        M_inverse,
-        facts,
-        r"$M^{-1}$ subtracts along $\beta$",
-        formula=r"M^{-1} = \|\beta\|^{-\frac{2L}{L+1}} I - \frac{L}{L+1} \|\beta\|^{-\frac{4L+2}{L+1}} \beta\beta^\top",
-    )
+    return Characterised.of(M_inverse, facts, name=r"M^{-1}")
 
 
 @printed(

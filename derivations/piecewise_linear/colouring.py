@@ -4,7 +4,7 @@ The parity of the number of active neurons is the sign of the product of all pre
 same everywhere. Across a piece of boundary it changes if an odd number of them change their sign there, and only then.
 For one hidden layer these are the neurons whose hyperplane it is: parity is a colouring if and only if every hyperplane
 carries an odd number of neurons. Two neurons with parallel weights, w and -w for instance, both influence f and yet
-change together.
+change together. So that no neuron is redundant, which is all that the paper asks for, does not part their boundaries.
 
 Two colours exist for one hidden layer in any case: take one neuron for each hyperplane. In general, going round a
 corner, where pieces of boundaries meet, colours alternate. So an even number of regions has to meet at every corner,
@@ -114,14 +114,13 @@ def parity_rule():
     "kunin2024.prop17-parity-rule",
     quote="without redundant neurons no boundary exists where two neurons change simultaneously",
     domain=any_two,
-    hypothesis="no two neurons change their sign on a common piece of boundary; for one hidden layer, no two weight"
-    " vectors are parallel",
-    under=two_apart,
+    severity="scope",
 )
 def printed_parity_rule():
     """As the paper says: across the boundary of one neuron the parity changes, whatever the other neuron is.
 
-    With w_2 = -w_1, as in |x| = σ(x) + σ(-x), both neurons influence f, and one is active on either side.
+    With w_2 = -w_1, as in |x| = σ(x) + σ(-x), both neurons influence f, and one is active on either side. To exclude
+    boundaries that two neurons share would be to assume what the paper concludes from its hypothesis.
     """
     return Limit(across(together), scale, sp.S.Zero, sp.Integer(-1))
 

@@ -69,7 +69,7 @@ def representable_functions():
     even degree 2m: in the plane 1/(1 + 2m) + 1/(1 - 2m), not zero; in dimension d up to factors that are not zero
     Π_{j<m-1}(ν - j) with ν = 2m + (d - 3)/2, all of it positive.
     """
-    in_the_plane = Domain((m,), (), (Cell("m", {m: 1}),))
+    in_the_plane = Domain((m,), (), (Cell("m ≥ 1", {m: 1}),), conditions=(m >= 1,))
     return Existence(
         r"the limits of $\sum_ka_k\sigma(w_k^\top x)$ are the sums of a linear function and an even continuous one"
         r" with $f(tx)=tf(x)$, $t>0$",

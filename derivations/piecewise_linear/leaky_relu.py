@@ -12,7 +12,7 @@ import sympy as sp
 from derivations.piecewise_linear.symbols import c, gamma, t, z
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Definition, Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Definition, Identity, Inequality
 
 sigma = sp.Max(z, gamma * z)
 below, above = sp.symbols("below above", real=True)
@@ -36,16 +36,12 @@ def activation():
     The slopes at zero are those c with σ(z) ≥ cz for all z: z = 1 and z = -1 say c ≤ 1 and c ≥ γ, which is enough.
     """
     right, left, zero = (leaky.with_cells(cell) for cell in (POSITIVE, NEGATIVE, ZERO))
-    return Existence(
-        r"$\sigma(z)=\sigma'(z)z$ with the slope 1 for $z>0$, γ for $z<0$, and any in $[\gamma,1]$ at $z=0$",
-        (
-            Definition(r"\sigma(z)", sigma),
-            Identity(sigma, z, on=right, name=r"\sigma(z)"),
-            Identity(sigma, gamma * z, on=left, name=r"\sigma(z)"),
-            Identity(sigma, c * z, on=zero, name=r"\sigma(0)"),
-            Inequality(sigma, ">=", c * z),
-            Identity(sp.Max(t * z, gamma * t * z), t * sigma, name=r"\sigma(tz)"),
-        ),
+    return Conjunction(
+        Definition(r"\sigma(z)", sigma),
+        Identity(sigma, z, on=right, name=r"\sigma(z)"),
+        Identity(sigma, gamma * z, on=left, name=r"\sigma(z)"),
+        Identity(sigma, c * z, on=zero, name=r"\sigma(0)"),
+        Inequality(sigma, ">=", c * z),
+        Identity(sp.Max(t * z, gamma * t * z), t * sigma, name=r"\sigma(tz)"),
         compiles=sigma,
-        formula=r"\sigma(z) = \max(z, \gamma z)",
     )

@@ -19,7 +19,7 @@ from symdyn.calculus.matrix import Index, basis, diagonal, entry, eye, matrix, s
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Conservation, Dynamics, Existence, Identity
+from symdyn.statement import Conjunction, Conservation, Dynamics, Identity
 
 SIZES = ({n: 1, d: 2}, {n: 2, d: 2}, {n: 3, d: 1})
 X, slopes = matrix("X", n, d), matrix("C", n, n)
@@ -59,16 +59,11 @@ def neuron_flow():
     i = Index("i", n)
     summand = entry(slopes, i, i) * (X.T @ basis(i) @ basis(i).T @ residual)
     downhill = move * (weights.T @ drive) + (a * drive).T @ step
-    return Existence(
-        r"$\dot a_k=-\eta_aw_k^\top\xi_k$, $\dot w_k=-\eta_wa_k\xi_k$ with $\xi_k=\sum_ic_{ki}x_i\rho_i$",
-        (
-            MatrixDynamics(
-                residual.T @ residual / 2, downhill, {a: move, weights: step}, SIZES, name=r"\mathcal L"
-            ),
-            MatrixIdentity(drive, sum_over(i, summand), SIZES, name=r"\xi_k"),
+    return Conjunction(
+        MatrixDynamics(
+            residual.T @ residual / 2, downhill, {a: move, weights: step}, SIZES, name=r"\mathcal L"
         ),
-        formula=r"\dot a_k = -\eta_a w_k^\top \sum_i c_{ki} x_i \rho_i, \quad"
-        r" \dot w_k = -\eta_w a_k \sum_i c_{ki} x_i \rho_i",
+        MatrixIdentity(drive, sum_over(i, summand), SIZES, name=r"\xi_k"),
     )
 
 
@@ -120,14 +115,10 @@ def tangent_kernel():
             j, entry(C, i, i) * (at_i.T @ preconditioner @ at_j) * entry(C, j, j) * basis(i) @ basis(j).T
         ),
     )
-    return Existence(
-        r"$K=\sum_k C_k X M_k X^\top C_k$ with $M_k=\eta_wa_k^2I+\eta_aw_kw_k^\top$",
-        (
-            MatrixDynamics(
-                output, move * in_readout + in_weights @ step, {a: move, weights: step}, SIZES, name="f"
-            ),
-            MatrixIdentity(kernel, C @ X @ preconditioner @ X.T @ C, SIZES, name="K"),
-            MatrixIdentity(kernel, in_coordinates, SIZES, name="K"),
+    return Conjunction(
+        MatrixDynamics(
+            output, move * in_readout + in_weights @ step, {a: move, weights: step}, SIZES, name="f"
         ),
-        formula=r"K_{ij} = \sum_k c_{ki}\, x_i^\top M_k x_j\, c_{kj}",
+        MatrixIdentity(kernel, C @ X @ preconditioner @ X.T @ C, SIZES, name="K"),
+        MatrixIdentity(kernel, in_coordinates, SIZES, name="K"),
     )

@@ -18,7 +18,12 @@ at unit inputs, and while the labels, of order one, are fitted at the first velo
 
 Where a_k grows q times, the balance lets ‖w_k‖² grow by the share κ'²(q² - 1). Both movements of w_k vanish, as powers
 of the width, if γ < 1, or if γ > 1 and γ' > γ - 1; if γ > 1 and γ' < γ - 1, at least one does not. In the
-language of one width, lazy is Σ → ∞ or Δ → -∞, which is the portrait over τ² and δ (kunin2024, Sec. 5).
+language of one width, lazy is Σ → ∞ or Δ → -∞, which is the portrait over τ² and δ.
+
+*What is not lazy.* A small scale τ at a fixed δ < 0 is not enough. From a vanishing scale ‖W‖²/α starts at |Δ|,
+and a label q demands that it grows by the share (√(1 + 4q²/Δ²) - 1)/2, which knows nothing of τ. So the portrait at its
+published size, where the kernel distance at τ = 0.1 and δ = -1 is 0.276 after the last step, is late but rich, and the
+lazy networks of the paper's comparison have Δ → -∞ (kunin2024, Sec. 5).
 """
 
 from __future__ import annotations
@@ -47,8 +52,8 @@ from derivations.piecewise_linear.symbols import (
 )
 from symdyn.calculus.gram import Flow, inner, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Conservation, Existence, Identity, Inequality
+from symdyn.result import printed, result
+from symdyn.statement import Conservation, Existence, Identity, Inequality, Limit
 
 overall, relative = width * beta_a * beta_w / alpha, beta_a / beta_w
 """Σ and κ' in the parameters of the initialisation."""
@@ -124,6 +129,31 @@ def movement_by_fitting():
         ),
         formula=r"\frac{\|W(t)\|^2}{\|W(0)\|^2} \ge \frac{\kappa' q^2}{d\, \Sigma\, (q + \Sigma \kappa')}",
     )
+
+
+fixed_balance = Cell("Δ < 0 fixed", {demand: 1, total: 1, u: 1}, {imbalance: -u}, "τ → 0 at a fixed δ < 0")
+growing_balance = Cell(
+    "Δ → -∞", {demand: 1, total: 1, u: 1}, {imbalance: -u / total}, "|δ| grows as the scale falls"
+)
+small_scale = Domain(
+    (demand, imbalance, total),
+    (),
+    (fixed_balance, growing_balance),
+    words="scale Σ → 0, Δ < 0, a label q > 0",
+)
+
+
+@printed(
+    "kunin2024.infinite-width-phase-diagram",
+    quote="lazy at large scale or downstream small scale",
+    domain=small_scale,
+    hypothesis="|δ| is large against the labels, Δ → -∞, as it is where the width grows at γ' > γ - 1: at a fixed δ < 0"
+    " and a small scale the first layer has to grow by a fixed share, and learning is rich, if late",
+    under=small_scale.with_cells(growing_balance),
+)
+def printed_lazy_downstream():
+    """As printed: downstream, as the scale vanishes, ‖W‖²/α need not grow beyond |Δ|, where it starts."""
+    return Limit((demanded + imbalance) / -imbalance, total, sp.S.Zero, sp.S.Zero)
 
 
 def part(name: str, power_at: sp.Expr, power_ratio_at: sp.Expr) -> Domain:

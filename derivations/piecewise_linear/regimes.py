@@ -20,7 +20,7 @@ from derivations.piecewise_linear.spherical import kappa
 from derivations.piecewise_linear.symbols import delta, eta_a, eta_w, mu, t, tau, y
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Limit, Solution
+from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit, Solution
 
 product = eta_a * eta_w
 isotropic, along = (kappa + delta) / 2, (kappa - delta) / 2
@@ -76,15 +76,10 @@ def downstream_limit():
 def balanced_dynamics():
     """A balanced neuron turns at a speed that does not depend on its size, and grows in proportion to it."""
     root = sp.sqrt(product)
-    return Existence(
-        r"$M_k=\sqrt{\eta_a\eta_w}\,|\mu_k|(I+\hat\beta_k\hat\beta_k^\top)$,"
-        r" $\frac{d}{dt}\hat\beta_k=-\sqrt{\eta_a\eta_w}\,\mathrm{sgn}(\mu_k)(I-\hat\beta_k\hat\beta_k^\top)\xi_k$,"
-        r" $\dot\mu_k=-2\sqrt{\eta_a\eta_w}\,|\mu_k|\hat\beta_k^\top\xi_k$",
-        (
-            Identity((isotropic, along), (root * sp.Abs(mu), root * sp.Abs(mu))),
-            Identity(turning, root * sp.sign(mu)),
-            Identity(kappa, 2 * root * sp.Abs(mu)),
-        ),
+    return Conjunction(
+        Identity((isotropic, along), (root * sp.Abs(mu), root * sp.Abs(mu))),
+        Identity(turning, root * sp.sign(mu)),
+        Identity(kappa, 2 * root * sp.Abs(mu)),
     )
 
 
@@ -129,18 +124,13 @@ def upstream_limit():
 def alignment_speed():
     """Upstream the scale sets the speed at which neurons turn, which is δ_k/|μ_k| and without bound as μ_k → 0.
 
-    What is radial stays at the speed δ_k. For a balanced neuron it is the other way round, and downstream small neurons
-    turn more slowly.
+    What is radial stays at the speed δ_k.
     """
     size = sp.Abs(mu)
     small = upstream.with_cells(upstream.cells[0])
-    return Existence(
-        r"as $\mu_k\to0$ at a fixed $\delta_k>0$ the direction turns at the speed $\delta_k/|\mu_k|\to\infty$,"
-        r" while $\dot\mu_k\approx-\delta_k\hat\beta_k^\top\xi_k$",
-        (
-            Inequality(sp.Abs(turning), ">", delta / size),
-            Asymptotic(turning, delta / mu, mu, sp.S.Zero, mu, on=small),
-            Limit(1 / turning, mu, sp.S.Zero, sp.S.Zero, on=small),
-            Asymptotic(kappa, delta, mu, sp.S.Zero, mu**2, on=small),
-        ),
+    return Conjunction(
+        Inequality(sp.Abs(turning), ">", delta / size),
+        Asymptotic(turning, delta / mu, mu, sp.S.Zero, mu, on=small),
+        Limit(1 / turning, mu, sp.S.Zero, sp.S.Zero, on=small),
+        Asymptotic(kappa, delta, mu, sp.S.Zero, mu**2, on=small),
     )

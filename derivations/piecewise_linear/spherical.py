@@ -17,7 +17,7 @@ from derivations.piecewise_linear.symbols import a, beta, delta, eta_a, eta_w, m
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Dynamics, Existence, Identity
+from symdyn.statement import Conjunction, Dynamics, Identity
 
 kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * mu**2)
 direction = w / norm(w)
@@ -35,14 +35,10 @@ pointed = Domain(
 @result(ledger=("kunin2024.pw-spherical-definition",), domain=pointed)
 def spherical_coordinates():
     """The signed direction and the signed norm of β_k, in terms of β_k and in terms of the weights."""
-    return Existence(
-        r"$\hat\beta_k=\mathrm{sgn}(a_k)\beta_k/\|\beta_k\|=w_k/\|w_k\|$,"
-        r" $\mu_k=\mathrm{sgn}(a_k)\|\beta_k\|=a_k\|w_k\|$, $\beta_k=\mu_k\hat\beta_k$",
-        (
-            Identity(sp.sign(a) / norm(beta) * beta, direction, name=r"\hat\beta_k"),
-            Identity(sp.sign(a) * norm(beta), signed_norm, name=r"\mu_k"),
-            Identity(signed_norm * direction, a * w, name=r"\beta_k"),
-        ),
+    return Conjunction(
+        Identity(sp.sign(a) / norm(beta) * beta, direction, name=r"\hat\beta_k"),
+        Identity(sp.sign(a) * norm(beta), signed_norm, name=r"\mu_k"),
+        Identity(signed_norm * direction, a * w, name=r"\beta_k"),
     )
 
 
@@ -55,12 +51,7 @@ def spherical_dynamics():
     """The dynamics of the signed norm and of the direction of a neuron, for any rates and both signs of a_k and δ_k."""
     across = xi - inner(direction, xi) * direction
     turning = (kappa + delta) / (2 * mu)
-    return Existence(
-        r"$\mu_k$ and $\hat\beta_k$ are driven by $\xi_k$ along and across the direction of the neuron",
-        (
-            Dynamics(signed_norm, -kappa * inner(direction, xi), under=flow, name=r"\mu_k"),
-            Dynamics(direction, -turning * across, under=flow, name=r"\hat\beta_k"),
-        ),
-        formula=r"\dot\mu_k = -\kappa_k \hat\beta_k^\top \xi_k, \quad \frac{d}{dt} \hat\beta_k = -\frac{\kappa_k"
-        r" + \delta_k}{2\mu_k} (I - \hat\beta_k \hat\beta_k^\top) \xi_k",
+    return Conjunction(
+        Dynamics(signed_norm, -kappa * inner(direction, xi), under=flow, name=r"\mu_k"),
+        Dynamics(direction, -turning * across, under=flow, name=r"\hat\beta_k"),
     )

@@ -20,8 +20,9 @@ import sympy as sp
 from derivations.piecewise_linear.symbols import a, alpha, delta, eta_a, eta_w, gamma, tau, w, x
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Identity, Inequality
 
 
 def contribution(readout: Any, weights: Any) -> sp.Expr:
@@ -56,20 +57,16 @@ pairs = Domain(
 
 @result(ledger=("kunin2024.fig1-symmetrised-init",), domain=pairs)
 def symmetrised_start():
-    """The symmetrised student is zero on every input, at any scale; its tangent kernel is twice that of one half.
+    """A neuron and its mirror image cancel on every input, at any scale; their tangent kernel is twice that of one.
 
     Neuron i + h/2 has the weights of neuron i and the opposite sign, so that the two cancel.
     """
     first, second = (a, w), (-a, 1 * w)
     scaled = tuple((tau * alpha * r, tau / alpha * v) for r, v in (first, second))
-    return Existence(
-        r"$w_{i+h/2}=w_i$, $a_{i+h/2}=-a_i$: the outputs of the two halves cancel",
-        (
-            Identity(contribution(*second), -contribution(*first)),
-            Identity(contribution(*scaled[0]) + contribution(*scaled[1]), sp.S.Zero, name="f(x)"),
-            Identity(kernel(*first) + kernel(*second), 2 * kernel(*first), name="K"),
-        ),
-        formula=r"f(x; \theta_0) = 0",
+    return Conjunction(
+        Identity(contribution(*second), -contribution(*first)),
+        Identity(contribution(*scaled[0]) + contribution(*scaled[1]), sp.S.Zero, name="f(x)"),
+        Identity(kernel(*first) + kernel(*second), 2 * kernel(*first), name="K"),
     )
 
 
@@ -109,15 +106,10 @@ def balanced_base():
     Scaled by τα and τ/α, |a_i|‖w_i‖ = τ² and δ_i = η τ²(α² - α^{-2}); the base is τ = α = 1.
     """
     readout, length2 = tau * alpha * a, (tau / alpha) ** 2 * norm2(w)
-    return Existence(
-        r"$\delta_i=0$ at every neuron of the base, and $|a_i|\|w_i\|=1$",
-        (
-            Identity(eta_a * a**2 - eta_a * norm2(w), sp.S.Zero, name=r"\delta_i"),
-            Identity(readout**2 * length2, tau**4, name=r"a_i^2\|w_i\|^2"),
-            Identity(
-                eta_a * (readout**2 - length2), eta_a * tau**2 * (alpha**2 - alpha**-2), name=r"\delta_i"
-            ),
-        ),
+    return Conjunction(
+        Identity(eta_a * a**2 - eta_a * norm2(w), sp.S.Zero, name=r"\delta_i"),
+        Identity(readout**2 * length2, tau**4, name=r"a_i^2\|w_i\|^2"),
+        Identity(eta_a * (readout**2 - length2), eta_a * tau**2 * (alpha**2 - alpha**-2), name=r"\delta_i"),
     )
 
 
@@ -152,12 +144,7 @@ def relative_scale():
     def facts(value: sp.Expr) -> tuple[Identity, Inequality]:
         return (Identity(tau**2 * (value**2 - value**-2), delta, name=r"\delta_i"), Inequality(value, ">"))
 
-    return Existence.of(
-        sp.exp(sp.asinh(delta / (2 * tau**2)) / 2),
-        facts,
-        r"the balance of every scaled neuron is δ",
-        formula=r"\alpha = e^{\frac12 \operatorname{asinh}\left(\delta/(2 \tau^2)\right)}",
-    )
+    return Characterised.of(sp.exp(sp.asinh(delta / (2 * tau**2)) / 2), facts, name=r"\alpha")
 
 
 recipe = Domain(

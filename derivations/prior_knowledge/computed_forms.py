@@ -21,7 +21,7 @@ from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, s, s1, s2, t, 
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Identity
 
 QUANTITIES = (elapsed, connection, held, tempered, coupling, excess, moment)
 POSITIVE = {a1: 1, a2: 1, c: 1, s: 1, s1: 1, s2: 1, t: 1, tau: 1, u: 1, v: 1}
@@ -77,7 +77,4 @@ def forms(function):
 @result()
 def stable_forms():
     """The forms in which connections, coupling and the time of its peak are computed equal their definitions."""
-    return Existence(
-        "the forms in which two coupled modes are computed are right",
-        tuple(fact for quantity in QUANTITIES for fact in forms(quantity)),
-    )
+    return Conjunction(*tuple(fact for quantity in QUANTITIES for fact in forms(quantity)))

@@ -31,7 +31,7 @@ from symdyn.calculus.matrix import (
 )
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, typeset
+from symdyn.statement import Conjunction, Existence, typeset
 
 n = sp.Symbol("n", integer=True, positive=True)
 lam = sp.Symbol("lambda", real=True)
@@ -117,17 +117,13 @@ ISOTROPIC = Rules(
 @result(ledger=("braun2022.q-and-f",))
 def stacked_layers():
     """The layers in one matrix, Q = [W₁ᵀ; W₂], and the task in F: the rows of both are those of inputs and outputs."""
-    return Existence(
-        r"$Q=\begin{bmatrix}W_1^\top\\W_2\end{bmatrix}\in\mathbb R^{(N_i+N_o)\times N_h}$, "
-        r"$F=\begin{bmatrix}0&(\tilde\Sigma^{yx})^\top\\\tilde\Sigma^{yx}&0\end{bmatrix}$",
-        (
-            MatrixIdentity(Ji.T @ Q, W1.T, SHAPES, ANY),
-            MatrixIdentity(Jo.T @ Q, W2, SHAPES, ANY),
-            MatrixIdentity(Ji.T @ F @ Jo, sigma_yx.T, SHAPES, ANY),
-            MatrixIdentity(Jo.T @ F @ Ji, sigma_yx, SHAPES, ANY),
-            MatrixIdentity(Ji.T @ F @ Ji, zero(i, i), SHAPES, ANY),
-            MatrixIdentity(Jo.T @ F @ Jo, zero(o, o), SHAPES, ANY),
-        ),
+    return Conjunction(
+        MatrixIdentity(Ji.T @ Q, W1.T, SHAPES, ANY),
+        MatrixIdentity(Jo.T @ Q, W2, SHAPES, ANY),
+        MatrixIdentity(Ji.T @ F @ Jo, sigma_yx.T, SHAPES, ANY),
+        MatrixIdentity(Jo.T @ F @ Ji, sigma_yx, SHAPES, ANY),
+        MatrixIdentity(Ji.T @ F @ Ji, zero(i, i), SHAPES, ANY),
+        MatrixIdentity(Jo.T @ F @ Jo, zero(o, o), SHAPES, ANY),
     )
 
 
@@ -140,15 +136,11 @@ def blocks():
     W₂W₁ makes the outputs W₂W₁X of the network from the inputs X.
     """
     square = Q @ Q.T
-    return Existence(
-        r"$QQ^\top=\begin{bmatrix}W_1^\top W_1&W_1^\top W_2^\top\\W_2W_1&W_2W_2^\top\end{bmatrix}$, "
-        r"$\hat Y=W_2W_1X$",
-        (
-            MatrixIdentity(Ji.T @ square @ Ji, W1.T @ W1, SHAPES, ANY),
-            MatrixIdentity(Ji.T @ square @ Jo, W1.T @ W2.T, SHAPES, ANY),
-            MatrixIdentity(Jo.T @ square @ Ji, W2 @ W1, SHAPES, ANY),
-            MatrixIdentity(Jo.T @ square @ Jo, W2 @ W2.T, SHAPES, ANY),
-        ),
+    return Conjunction(
+        MatrixIdentity(Ji.T @ square @ Ji, W1.T @ W1, SHAPES, ANY),
+        MatrixIdentity(Ji.T @ square @ Jo, W1.T @ W2.T, SHAPES, ANY),
+        MatrixIdentity(Jo.T @ square @ Ji, W2 @ W1, SHAPES, ANY),
+        MatrixIdentity(Jo.T @ square @ Jo, W2 @ W2.T, SHAPES, ANY),
     )
 
 
@@ -171,11 +163,7 @@ def weight_riccati():
     square = whole @ whole.T
     moving = {whole: velocity(whole, task)}
     of_square = MatrixDynamics(square, riccati(square, task), moving, FEW_SHAPES, name=r"QQ^\top")
-    return Existence(
-        f"where ${BALANCE.latex()}$, with ${typeset(task)}={typeset(with_balance(plain_task))}$",
-        (of_layers, of_square),
-        formula=rf"\dot Q = {typeset(moving[whole])}, \quad {of_square.latex()}",
-    )
+    return Conjunction(of_layers, of_square)
 
 
 @printed("braun2022.weight-riccati", quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ")

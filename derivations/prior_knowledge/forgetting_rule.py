@@ -16,7 +16,7 @@ from derivations.prior_knowledge.symbols import P, X, Y, i, o
 from symdyn.calculus.matrix import matrix, trace
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction
 
 W = matrix("W", o, i)
 b, c = matrix("Sb", o, i, r"\tilde\Sigma_b"), matrix("Sc", o, i, r"\tilde\Sigma_c")
@@ -39,13 +39,10 @@ constant = norm2(Y) / (2 * P) - norm2(task) / 2
 @result(ledger=("braun2022.forgetting-loss",), uses=("prior_knowledge.mean_squared_error",))
 def loss_of_another_task():
     """The loss of a task for any network function, which is Σ_j once task j is learned."""
-    return Existence(
-        r"$\mathcal L_i(\mathcal T_j)=\frac12\|\tilde\Sigma_j^{yx}-\tilde\Sigma_i^{yx}\|_F^2+c$",
-        (
-            MatrixIdentity(
-                loss_at(W), norm2(W - task) / 2 + constant, WHITE_SIZES, WHITE, name=r"\mathcal L_i(W)"
-            ),
-        ),
+    return Conjunction(
+        MatrixIdentity(
+            loss_at(W), norm2(W - task) / 2 + constant, WHITE_SIZES, WHITE, name=r"\mathcal L_i(W)"
+        )
     )
 
 
@@ -64,11 +61,7 @@ def amount_of_forgetting():
     change = loss_at(c) - loss_at(b)
     distances = norm2(c - task) / 2 - norm2(b - task) / 2
     similarities = norm2(c) / 2 - norm2(b) / 2 - trace((c - b).T @ task)
-    return Existence(
-        r"$\mathcal L_a(\mathcal T_c)-\mathcal L_a(\mathcal T_b)=\frac12\|\tilde\Sigma_c-\tilde\Sigma_a\|^2"
-        r"-\frac12\|\tilde\Sigma_b-\tilde\Sigma_a\|^2$",
-        (
-            MatrixIdentity(change, distances, WHITE_SIZES, WHITE),
-            MatrixIdentity(change, similarities, WHITE_SIZES, WHITE),
-        ),
+    return Conjunction(
+        MatrixIdentity(change, distances, WHITE_SIZES, WHITE),
+        MatrixIdentity(change, similarities, WHITE_SIZES, WHITE),
     )

@@ -61,7 +61,8 @@ EXPONENTIAL = Rules(
     Declaration(
         "e^{Ft/τ} commutes with F and F⁻¹",
         (
-            rule(F @ grow @ back, grow),
+            rule(F @ grow, grow @ F),
+            rule(back @ grow, grow @ back),
             rule(F @ back, eye(n)),
             rule(back @ F, eye(n)),
         ),

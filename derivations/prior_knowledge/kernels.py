@@ -36,7 +36,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Existence, Identity
 
 hidden = W1 @ X
 n = Index("n", P)
@@ -97,12 +97,9 @@ output_rsm = Y.T @ W2_plus.T @ W2_plus @ Y
 def input_similarity():
     """The similarity of the hidden activity, XᵀW₁ᵀW₁X: inner products of φ(x) = W₁x between all data."""
     similar = X.T @ W1.T @ W1 @ X
-    return Existence(
-        r"$\mathrm{RSM}_I=X^\top W_1^\top W_1X$, $\phi(x)=W_1x$",
-        (
-            MatrixIdentity(hidden.T @ hidden, similar, SIZES, name=r"\phi(X)^\top\phi(X)"),
-            MatrixIdentity(sum_over(n, W1 @ X @ basis(n) @ basis(n).T), hidden, SIZES, name=r"\phi(X)"),
-        ),
+    return Conjunction(
+        MatrixIdentity(hidden.T @ hidden, similar, SIZES, name=r"\phi(X)^\top\phi(X)"),
+        MatrixIdentity(sum_over(n, W1 @ X @ basis(n) @ basis(n).T), hidden, SIZES, name=r"\phi(X)"),
         compiles=similar,
     )
 
@@ -176,15 +173,11 @@ def tangent_kernel():
     other = kron(similar, eye(o)) + kron(X.T @ X, W2 @ W2.T)
     directions = {W1: d1, W2: d2}
     rows, columns = of_W1 @ vec(d1.T) + of_W2 @ vec(d2.T), other_W1 @ vec(d1) + other_W2 @ vec(d2)
-    return Existence(
-        r"$\mathrm{NTK}=I_{N_o}\otimes X^\top W_1^\top W_1X+W_2W_2^\top\otimes X^\top X$ "
-        r"on $\mathrm{vec}(\hat Y^\top)$",
-        (
-            MatrixDynamics(vec(output.T), rows, directions, SIZES, name=r"\mathrm{vec}(\hat Y^\top)"),
-            MatrixIdentity(of_W1 @ of_W1.T + of_W2 @ of_W2.T, kernel, SIZES, name=r"\mathrm{NTK}"),
-            MatrixDynamics(vec(output), columns, directions, SIZES, name=r"\mathrm{vec}(\hat Y)"),
-            MatrixIdentity(other_W1 @ other_W1.T + other_W2 @ other_W2.T, other, SIZES),
-        ),
+    return Conjunction(
+        MatrixDynamics(vec(output.T), rows, directions, SIZES, name=r"\mathrm{vec}(\hat Y^\top)"),
+        MatrixIdentity(of_W1 @ of_W1.T + of_W2 @ of_W2.T, kernel, SIZES, name=r"\mathrm{NTK}"),
+        MatrixDynamics(vec(output), columns, directions, SIZES, name=r"\mathrm{vec}(\hat Y)"),
+        MatrixIdentity(other_W1 @ other_W1.T + other_W2 @ other_W2.T, other, SIZES),
         compiles=kernel,
     )
 

@@ -36,7 +36,7 @@ from symdyn.calculus.matrix import (
 )
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction, Existence
 
 output = W2 @ W1 @ X
 error = output - Y
@@ -74,23 +74,16 @@ WHITE_SIZES = ({i: 2, h: 3, o: 2, P: 4}, {i: 3, h: 1, o: 2, P: 4}, {i: 1, h: 2, 
 def network_output():
     """Every datum is mapped by W₂W₁; all of them together make W₂W₁X."""
     columns = sum_over(n, W2 @ W1 @ datum @ basis(n).T)
-    return Existence(
-        r"$\hat y_n=W_2W_1x_n$ with $W_1\in\mathbb R^{N_h\times N_i}$, $W_2\in\mathbb R^{N_o\times N_h}$",
-        (MatrixIdentity(columns, output, SIZES, name=r"\hat Y"),),
-        compiles=output,
-    )
+    return Conjunction(MatrixIdentity(columns, output, SIZES, name=r"\hat Y"), compiles=output)
 
 
 @result(ledger=("braun2022.correlation-matrices",))
 def correlations():
     """The correlations of inputs, and of targets with inputs, as averages over the data and as matrix products."""
     averages = sum_over(n, datum @ datum.T) / P, sum_over(n, target @ datum.T) / P
-    return Existence(
-        r"$\tilde\Sigma^{xx}=\frac1P\sum_nx_nx_n^\top$ and $\tilde\Sigma^{yx}=\frac1P\sum_ny_nx_n^\top$",
-        (
-            MatrixIdentity(averages[0], inputs_correlation, SIZES, name=r"\tilde\Sigma^{xx}"),
-            MatrixIdentity(averages[1], task, SIZES, name=r"\tilde\Sigma^{yx}"),
-        ),
+    return Conjunction(
+        MatrixIdentity(averages[0], inputs_correlation, SIZES, name=r"\tilde\Sigma^{xx}"),
+        MatrixIdentity(averages[1], task, SIZES, name=r"\tilde\Sigma^{yx}"),
     )
 
 
@@ -100,14 +93,11 @@ def mean_squared_error():
     one_error = W2 @ W1 @ datum - target
     function = W2 @ W1
     quadratic = trace(function @ inputs_correlation @ function.T) - 2 * trace(task @ function.T)
-    return Existence(
-        r"$\mathcal L=\frac12\langle\|\hat y-y\|^2\rangle$",
-        (
-            MatrixIdentity(
-                sum_over(n, (one_error.T @ one_error).scalar()) / (2 * P), loss, SIZES, name=r"\mathcal L"
-            ),
-            MatrixIdentity(loss, (quadratic + trace(Y @ Y.T) / P) / 2, SIZES, name=r"\mathcal L"),
+    return Conjunction(
+        MatrixIdentity(
+            sum_over(n, (one_error.T @ one_error).scalar()) / (2 * P), loss, SIZES, name=r"\mathcal L"
         ),
+        MatrixIdentity(loss, (quadratic + trace(Y @ Y.T) / P) / 2, SIZES, name=r"\mathcal L"),
         compiles=loss,
     )
 
@@ -122,14 +112,10 @@ def gradient_flow():
     U, V = matrix("U", h, i), matrix("V", o, h)
     residual = task - W2 @ W1 @ inputs_correlation
     slope = -trace(U.T @ W2.T @ residual) - trace(V.T @ residual @ W1.T)
-    return Existence(
-        r"$\tau\dot W_1=W_2^\top(\tilde\Sigma^{yx}-W_2W_1\tilde\Sigma^{xx})$, "
-        r"$\tau\dot W_2=(\tilde\Sigma^{yx}-W_2W_1\tilde\Sigma^{xx})W_1^\top$",
-        (
-            MatrixDynamics(loss, slope, {W1: U, W2: V}, SIZES, name=r"\mathcal L"),
-            MatrixDynamics(W1, W2.T @ (sigma_yx - W2 @ W1 @ sigma_xx) / tau, flow, SIZES),
-            MatrixDynamics(W2, (sigma_yx - W2 @ W1 @ sigma_xx) @ W1.T / tau, flow, SIZES),
-        ),
+    return Conjunction(
+        MatrixDynamics(loss, slope, {W1: U, W2: V}, SIZES, name=r"\mathcal L"),
+        MatrixDynamics(W1, W2.T @ (sigma_yx - W2 @ W1 @ sigma_xx) / tau, flow, SIZES),
+        MatrixDynamics(W2, (sigma_yx - W2 @ W1 @ sigma_xx) @ W1.T / tau, flow, SIZES),
     )
 
 
@@ -164,11 +150,8 @@ def conserved_balance():
     drift = stepped[0] @ stepped[0].T - stepped[1].T @ stepped[1]
     second = eta**2 * (W2.T @ fit @ fit.T @ W2 - W1 @ fit.T @ fit @ W1.T)
     balance = W1 @ W1.T - W2.T @ W2
-    return Existence(
-        r"$W_1W_1^\top-W_2^\top W_2$ is constant, and zero for all times if it is zero at first",
-        (
-            MatrixConservation(balance, flow, SIZES),
-            MatrixIdentity(drift, balance + second, SIZES),
-        ),
+    return Conjunction(
+        MatrixConservation(balance, flow, SIZES),
+        MatrixIdentity(drift, balance + second, SIZES),
         compiles=balance,
     )

@@ -73,11 +73,11 @@ excess = s1 + s2 - 2 * (within_first() + within_second())
 ABOVE = {a2: (b**2 + u) / a1}
 small_cell = Cell(
     "a₁ + a₂ < s",
-    {a1: 1, u: 1, v: 1, tau: 1},
-    {**ABOVE, s: a1 + (b**2 + u) / a1 + v},
-    "u is the determinant, v = s - a₁ - a₂",
+    {a1: 1, u: 1, v: 1, tau: 1, r1: 1},
+    {**ABOVE, s: a1 + (b**2 + u) / a1 + v, y: 1 / (1 + r1)},
+    "u is the determinant, v = s - a₁ - a₂, y = 1/(1 + r₁)",
 )
-below = Domain((a1, b, tau, y), cells=(small_cell,), words="s₁ = s₂ = s, A(0)ᵀA(0) definite, a₁ + a₂ < s")
+below = Domain((a1, b, tau), cells=(small_cell,), words="s₁ = s₂ = s, A(0)ᵀA(0) definite, a₁ + a₂ < s")
 running = Domain(
     (a1, b, tau),
     cells=(
@@ -110,7 +110,7 @@ sum_at = Identity(
 growth = Identity(
     velocity[g12].xreplace(ALIKE),
     2 * g12 * (s - g1 - g2) / tau,
-    on=Domain((g1, g2, g12, s, tau)),
+    on=Domain((g1, g2, g12, s, tau), cells=(Cell("τ > 0", {tau: 1}),)),
     name=r"\dot b(t)",
 )
 

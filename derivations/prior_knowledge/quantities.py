@@ -82,6 +82,7 @@ held = NamedQuantity(
         (S.true, sqrt(present(_a2)) * exp((_s2 - _s1) * _T) * _alone),
     ),
     module=__name__,
+    forms_on=And(_a2 >= 0, _s2 > 0, _T >= 0, _share >= 0),
 )
 """√a₁ k₁, what is left of the first mode where the second competes with it. (The last form is for h₂ = 0, ρ = 1.)"""
 
@@ -112,6 +113,7 @@ coupling = NamedQuantity(
         (S.true, _correlation * tempered(_k1, _d1) / _alone),
     ),
     module=__name__,
+    forms_on=And(_a1 >= 0, _a2 >= 0, _s1 > 0, _s2 > 0, _T >= 0, _share >= 0),
 )
 """b(t)."""
 

@@ -40,7 +40,7 @@ from symdyn.calculus.matrix.rules import Declaration
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
+from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit, Solution
 
 first, second = A @ V.T, -U @ A.T
 residual = task - second @ first
@@ -113,15 +113,12 @@ def reversal_fails():
 
 @result(ledger=("braun2022.reversal-b-singular",))
 def singular_overlap():
-    """B is zero where all modes are reversed, and has the reversed modes for its kernel where only some are."""
+    """B is zero where all modes are reversed, and annihilates the reversed modes where only some are."""
     overlap = (U @ J).T @ U + V.T @ V
-    return Existence(
-        r"$B=I+J$ for $U=\tilde UJ$, $V=\tilde V$ with signs $J$, which annihilates $I-J$; $B=0$ for $J=-I$",
-        (
-            MatrixIdentity((-U).T @ U + V.T @ V, zero(m, m), SHAPES, frames, name="B"),
-            MatrixIdentity(overlap, one + J, SHAPES, Rules(*frames.declarations, signs), name="B"),
-            MatrixIdentity(overlap @ (one - J), zero(m, m), SHAPES, Rules(*frames.declarations, signs)),
-        ),
+    return Conjunction(
+        MatrixIdentity((-U).T @ U + V.T @ V, zero(m, m), SHAPES, frames, name="B"),
+        MatrixIdentity(overlap, one + J, SHAPES, Rules(*frames.declarations, signs), name="B"),
+        MatrixIdentity(overlap @ (one - J), zero(m, m), SHAPES, Rules(*frames.declarations, signs)),
     )
 
 
@@ -173,7 +170,7 @@ def escape_needs_a_perturbation():
     In reversal learning w₁w₂ < 0, and the factor 1 + (s - w₁w₂)/τ is above 1: any perturbation of the sum grows, but
     none is made. Rounding makes none either where it treats both layers alike, as it is symmetric in the sign.
     """
-    apart = Domain((w1, w2, s, tau))
+    apart = Domain((w1, w2, s, tau), cells=(Cell("τ > 0", {tau: 1}),))
     reversed_signs = Domain((w1, w2, s, tau), cells=(Cell("w₁w₂ < 0", {w1: 1, w2: -1, s: 1, tau: 1}),))
     factor = 1 + (s - w1 * w2) / tau
     return Existence(

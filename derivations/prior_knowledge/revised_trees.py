@@ -19,6 +19,7 @@ from derivations.prior_knowledge.symbols import h, i, o, tau
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
+    commuting,
     eye,
     matrix,
     orthogonal,
@@ -94,7 +95,7 @@ def swap_is_reversal():
             MatrixIdentity(Pi @ change, -change, SHAPES, Rules(swap)),
             MatrixIdentity(stay @ change, zero(i, i), SHAPES, Rules(swap)),
             MatrixIdentity(stay @ C @ change, zero(i, i), SHAPES, Rules(automorphism)),
-            MatrixConservation(E @ Y, {E: -E @ S / tau, Y: S @ Y / tau}, SHAPES),
+            MatrixConservation(E @ Y, {E: -E @ S / tau, Y: S @ Y / tau}, SHAPES, Rules(commuting(E, S))),
         ),
     )
 

@@ -25,7 +25,7 @@ from symdyn.calculus.matrix import (
 )
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction
 
 W, W0, D = matrix("W", o, i), matrix("W0", o, i, "W(0)"), matrix("D", o, i)
 decay = matrix("E", i, i, r"e^{-\tilde\Sigma^{xx}t/\tau}", symmetric=True)
@@ -62,24 +62,20 @@ def one_layer():
     loss = norm2(W @ X - Y) / (2 * P)
     gap = W - sigma_yx
     reversal = sigma_yx + (-sigma_yx - sigma_yx) * fade
-    return Existence(
-        r"$W(t)=W_*+(W(0)-W_*)e^{-\tilde\Sigma^{xx}t/\tau}$ with $W_*=\tilde\Sigma^{yx}(\tilde\Sigma^{xx})^{-1}$, and"
-        r" $(1-2e^{-t/\tau})\tilde\Sigma^{yx}$ in reversal learning",
-        (
-            MatrixDynamics(
-                loss, -trace(D.T @ (task - W @ inputs_correlation)), {W: D}, SIZES, name=r"\mathcal L"
-            ),
-            MatrixDynamics(
-                closed,
-                (sigma_yx - closed @ sigma_xx) / tau,
-                {decay: -sigma_xx @ decay / tau},
-                SIZES,
-                EXPONENTIAL,
-                name="W",
-            ),
-            MatrixIdentity(substitute(closed, {decay: eye(i)}), W0, SIZES, EXPONENTIAL, name="W|_{t=0}"),
-            MatrixDynamics(norm2(gap) / 2, -norm2(gap) / tau, {W: -gap / tau}, SIZES),
-            MatrixIdentity(reversal, (1 - 2 * fade) * sigma_yx, SIZES),
-            MatrixDynamics(reversal, (sigma_yx - reversal) / tau, {fade: -fade / tau}, SIZES),
+    return Conjunction(
+        MatrixDynamics(
+            loss, -trace(D.T @ (task - W @ inputs_correlation)), {W: D}, SIZES, name=r"\mathcal L"
         ),
+        MatrixDynamics(
+            closed,
+            (sigma_yx - closed @ sigma_xx) / tau,
+            {decay: -sigma_xx @ decay / tau},
+            SIZES,
+            EXPONENTIAL,
+            name="W",
+        ),
+        MatrixIdentity(substitute(closed, {decay: eye(i)}), W0, SIZES, EXPONENTIAL, name="W|_{t=0}"),
+        MatrixDynamics(norm2(gap) / 2, -norm2(gap) / tau, {W: -gap / tau}, SIZES),
+        MatrixIdentity(reversal, (1 - 2 * fade) * sigma_yx, SIZES),
+        MatrixDynamics(reversal, (sigma_yx - reversal) / tau, {fade: -fade / tau}, SIZES),
     )

@@ -33,7 +33,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
 
 N = sp.Symbol("N", integer=True, positive=True)
 SHAPES = ({i: 3, o: 2, m: 2}, {i: 2, o: 3, m: 2}, {i: 2, o: 2, m: 2})
@@ -163,14 +163,11 @@ def bracket_velocity(x):
 def singular_basis_of_flow():
     """Z moves by τŻ = FZ - ZS̃ and starts from ½ZBᵀ = [V; U], for N_i below, equal to and above N_o."""
     start_in, start_out = (substitute(x, {decay: one}) @ B.T / 2 for x in (Z_in, Z_out))
-    return Existence(
-        r"$\tau\dot Z=FZ-Z\tilde S$, $\frac12Z(0)B^\top=\begin{bmatrix}V\\U\end{bmatrix}$",
-        (
-            MatrixDynamics(Z_in, (sigma.T @ Z_out - Z_in @ s_task) / tau, moving, SHAPES, BASIS),
-            MatrixDynamics(Z_out, (sigma @ Z_in - Z_out @ s_task) / tau, moving, SHAPES, BASIS),
-            MatrixIdentity(start_in, V, SHAPES, OVERLAPS, name=r"\frac12Z_i(0)B^\top"),
-            MatrixIdentity(start_out, U, SHAPES, OVERLAPS, name=r"\frac12Z_o(0)B^\top"),
-        ),
+    return Conjunction(
+        MatrixDynamics(Z_in, (sigma.T @ Z_out - Z_in @ s_task) / tau, moving, SHAPES, BASIS),
+        MatrixDynamics(Z_out, (sigma @ Z_in - Z_out @ s_task) / tau, moving, SHAPES, BASIS),
+        MatrixIdentity(start_in, V, SHAPES, OVERLAPS, name=r"\frac12Z_i(0)B^\top"),
+        MatrixIdentity(start_out, U, SHAPES, OVERLAPS, name=r"\frac12Z_o(0)B^\top"),
     )
 
 

@@ -48,7 +48,7 @@ from derivations.prior_knowledge.two_modes import (
 )
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Limit
+from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
 
 SIGNS = {a1: 1, u: 1, tau: 1, c: 1}
 stronger = Cell("s₁ > s₂", {**SIGNS, s2: 1, v: 1}, {**ABOVE, s1: s2 + v}, "v = s₁ - s₂")
@@ -219,17 +219,16 @@ def small_equal_modes():
         (b, s, size),
         cells=(Cell("Δ > 0", {a1: 1, u: 1, s: 1, r1: 1}, {**ABOVE, y: 1 / (1 + r1)}, "y = 1/(1 + r₁)"),),
     )
-    rank_one = Domain((a1, b, s, y), cells=(Cell("Δ = 0", {a1: 1}, {a2: b**2 / a1}),))
-    return Existence(
-        r"$a_1(t)=s\frac{s a_1 e^{-2st/\tau}+\Delta}{s^2e^{-4st/\tau}+s(a_1+a_2)e^{-2st/\tau}+\Delta}+O(\varepsilon)$"
-        r" for a start of size $\varepsilon$",
-        (
-            Asymptotic(in_transition(exact), uniform, size, sp.S.Zero, size),
-            Limit(uniform, c, sp.S.Zero, s),
-            Asymptotic(sized(exact), sized(early), size, sp.S.Zero, size**2, on=fixed),
-            Identity(exact, early, on=rank_one),
-            Limit(early, y, sp.S.Zero, s * a1 / (a1 + a2)),
-        ),
+    rank_one = Domain(
+        (a1, b, s),
+        cells=(Cell("Δ = 0", {a1: 1, s: 1, r1: 1}, {a2: b**2 / a1, y: 1 / (1 + r1)}, "y = 1/(1 + r₁)"),),
+    )
+    return Conjunction(
+        Asymptotic(in_transition(exact), uniform, size, sp.S.Zero, size),
+        Limit(uniform, c, sp.S.Zero, s),
+        Asymptotic(sized(exact), sized(early), size, sp.S.Zero, size**2, on=fixed),
+        Identity(exact, early, on=rank_one),
+        Limit(early, y, sp.S.Zero, s * a1 / (a1 + a2)),
     )
 
 
@@ -272,7 +271,7 @@ def large_equal_modes():
     That is 1/t at first, a fall as of 1/(1/a₁ + 2t/τ), and becomes the constant 2s/τ of an exponential only after the
     time τ/(2s). Without coupling the rate is 2a₁(t)/τ for every start.
     """
-    alone = Domain((g1, s, tau))
+    alone = Domain((g1, s, tau), cells=(Cell("τ > 0, a₁ ≠ s", {tau: 1}),), conditions=(sp.Ne(g1, s),))
     return Existence(
         r"$a_1(t)=\frac s{1-e^{-2st/\tau}}+O(1/\varepsilon)$, and the rate $-\frac d{dt}\ln|a_1-s|$ tends to"
         r" $\frac{2s}{\tau(1-e^{-2st/\tau})}$, as the size ε of the start grows",

@@ -50,7 +50,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Existence, Identity, Inequality
 
 SQUARE = ({m: 2}, {m: 3})
 map_ = U_task @ s_task @ V_task.T
@@ -150,13 +150,10 @@ def overlaps():
     sum_, difference = of_U + of_V, of_U - of_V
     outside = V.T @ V_proj @ V + U.T @ U_proj @ U
     total = sum_ @ sum_.T + difference @ difference.T + 2 * outside
-    return Existence(
-        r"$B=U^\top\tilde U+V^\top\tilde V$, $C=U^\top\tilde U-V^\top\tilde V$",
-        (
-            MatrixIdentity(sum_, B, SHAPES, BASIS, name="B"),
-            MatrixIdentity(difference, C, SHAPES, BASIS, name="C"),
-            MatrixIdentity(total, 4 * eye(m), SHAPES, INSIDE),
-        ),
+    return Conjunction(
+        MatrixIdentity(sum_, B, SHAPES, BASIS, name="B"),
+        MatrixIdentity(difference, C, SHAPES, BASIS, name="C"),
+        MatrixIdentity(total, 4 * eye(m), SHAPES, INSIDE),
     )
 
 

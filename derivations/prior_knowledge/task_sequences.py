@@ -7,7 +7,9 @@ K₁ + e₁K₂e₁ in the places of e and K.
 Every next task is learned if its B is not singular, but a zero-balanced start may have a singular B. With one hidden
 neuron and one singular value s let q₊², q₋² and q₀² be the squares of the start along the eigenvectors of F with the
 eigenvalues s, -s and 0. Then the network function tends to s if q₊ ≠ 0, and to zero if q₊ = 0, which is B = 0. The task
--W₂W₁(0) is such a case (braun2022, Sec. 6).
+-W₂W₁(0) is such a case: from w₁ = 1, w₂ = -1 the function of the task s = 1 tends to zero. So not any zero-balanced
+start is overwritten; that q₊ = 0 is excluded is no hypothesis beside the claim, but what is left of it
+(braun2022, Sec. 6).
 """
 
 from __future__ import annotations
@@ -115,9 +117,11 @@ def learned_from_overlap():
     "braun2022.any-zero-balanced-converges",
     quote=r"from any zero-balanced initialisation the network converges to the global optimum",
     domain=starts,
-    hypothesis="the start has full rank and B is not singular, as Theorem 3.2 asks for",
-    under=with_overlap,
+    severity="scope",
 )
 def printed_any_start():
-    """As printed, the task is learned from every start, here of one hidden neuron for a task of rank one."""
+    """As printed, the task is learned from every start, here of one hidden neuron for a task of rank one.
+
+    Theorem 3.2 has an invertible B, and does not give it for any start.
+    """
     return Limit(function, t, sp.oo, s)

@@ -18,7 +18,7 @@ import sympy as sp
 from derivations.prior_knowledge.symbols import sigma0, sigma1, sigma2, sigma3, x0, x1, x2, x3
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Identity, Inequality
 
 ITEMS = 8
 values = (sigma0, sigma1, sigma2, sigma3)
@@ -91,15 +91,10 @@ def tree_similarity():
 
     For all strengths of the features, which the paper does not state.
     """
-    return Existence(
-        r"$\tilde V\tilde S\tilde V^\top$ has the entries $\frac{\sigma_0-\sigma_1}8$, from below level 1 "
-        r"$+\frac{\sigma_1-\sigma_2}4$, from below level 2 $+\frac{\sigma_2-\sigma_3}2$, "
-        r"and on the diagonal $+\sigma_3$",
-        (
-            Identity(first_row(squares), by_distance(shared), on=positive),
-            Identity(first_row(values), by_distance(similarity), on=ordered),
-            *(Inequality(squares[k] - squares[k + 1], ">", on=positive) for k in range(3)),
-            *(Inequality(similarity(k + 1) - similarity(k), ">", on=ordered) for k in range(3)),
-            Inequality(similarity(0), ">", on=ordered),
-        ),
+    return Conjunction(
+        Identity(first_row(squares), by_distance(shared), on=positive),
+        Identity(first_row(values), by_distance(similarity), on=ordered),
+        *(Inequality(squares[k] - squares[k + 1], ">", on=positive) for k in range(3)),
+        *(Inequality(similarity(k + 1) - similarity(k), ">", on=ordered) for k in range(3)),
+        Inequality(similarity(0), ">", on=ordered),
     )

@@ -173,7 +173,11 @@ def decoupled_modes():
         sp.S.Zero,
     )
     return Identity(
-        (closed[g1], closed[g2], closed[g12]), (alone, other, sp.S.Zero), on=uncoupled, compiles=computed
+        (closed[g1], closed[g2], closed[g12]),
+        (alone, other, sp.S.Zero),
+        on=uncoupled,
+        name=r"(a_1(t), a_2(t), b(t))_{b(0)=0}",
+        compiles=computed,
     )
 
 

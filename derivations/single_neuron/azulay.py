@@ -43,11 +43,14 @@ def potential_equivalence():
 
 @result(
     ledger=("kunin2024.thm5-azulay",),
-    domain=Domain((delta,), (beta, beta0), at_both, words="δ ≥ 0"),
+    domain=Domain((delta,), (beta, beta0), at_both, words="δ ≥ 0, η_a η_w = 1"),
     uses=("single_neuron.implicit_bias_of_the_neuron", "single_neuron.potential_equivalence"),
 )
 def azulay_theorem():
-    """For δ ≥ 0 and β_0 ≠ 0 the learned interpolator minimises q_δ(‖β‖) + zᵀβ, which is Theorem 1."""
+    """For δ ≥ 0 and β_0 ≠ 0 the learned interpolator minimises q_δ(‖β‖) + zᵀβ, which is Theorem 1.
+
+    The product of the rates is one, as from App. A.3 on in the paper: for others √(η_a η_w) β takes the place of β.
+    """
     theirs = q_azulay + z_length * inner(beta0, beta) / norm(beta0)
     ours = Psi(sp.S.One) - psi(sp.S.One) * inner(beta0, beta) / norm(beta0)
     kept = Domain((delta, eta_a, eta_w), (w,), (Cell("δ > 0", {delta: 1, eta_a: 1, eta_w: 1}), balanced))

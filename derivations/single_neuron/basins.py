@@ -25,7 +25,7 @@ from derivations.single_neuron.symbols import a, a0, delta, eta_a, eta_w, omega,
 from derivations.single_neuron.unified import alpha, every_start, without_overflow
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
 
 plus, minus, R = modes
 F0 = plus * a0 + eta_a * omega0
@@ -70,13 +70,9 @@ def surface_empty_upstream():
     """
     across = (eta_w * a**2 - delta) / eta_a - omega**2 / s**2
     squares = (plus * a) ** 2 - (eta_a * omega) ** 2
-    return Existence(
-        r"For $\delta > 0$ the separating surface and the hyperboloid do not meet",
-        because=(
-            Identity(squares, eta_a**2 * s**2 * across + delta * (plus * a**2 + eta_a * s**2)),
-            Inequality(squares, ">", on=weights_upstream),
-        ),
-        formula=r"(\lambda_+ a)^2 > (\eta_a\, w^\top\beta_*)^2",
+    return Conjunction(
+        Identity(squares, eta_a**2 * s**2 * across + delta * (plus * a**2 + eta_a * s**2)),
+        Inequality(squares, ">", on=weights_upstream),
     )
 
 

@@ -23,7 +23,7 @@ from derivations.single_neuron.symbols import delta, x
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain, holds
 from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Identity
 
 QUANTITIES = (
     kappa,
@@ -77,6 +77,4 @@ def derivatives(quantity) -> Iterator[Identity]:
 def stable_forms():
     """The stable forms of κ, κ ± δ, Φ_δ, its slope, and of R and λ_± equal their definitions."""
     facts = [fact for q in QUANTITIES for part in (forms, derivatives) for fact in part(q.quantity)]
-    return Existence(
-        "the stable forms and the declared derivatives of the named quantities are right", tuple(facts)
-    )
+    return Conjunction(*tuple(facts))

@@ -14,6 +14,8 @@ Where a does not vanish, ν and with it the solution of the upstream case remain
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from derivations.single_neuron.planar import (
@@ -47,12 +49,14 @@ from derivations.single_neuron.unified import E2_closed, P_closed
 from derivations.single_neuron.upstream import REAL, inverse_square, printed_square_bracket, real_starts
 from symdyn.calculus.gram import inner, norm
 from symdyn.domain import Cell, Domain
+from symdyn.inference import InvariantRegion
 from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
 
 plus, _, R = modes
 _rates = {eta_a: 1, eta_w: 1, s: 1}
 _plane = Domain((a, omega, delta, s, eta_a, eta_w), cells=(Cell("the plane", _rates),))
+positive_rates = replace(_plane, words="positive rates and β_* ≠ 0")
 at_rest = _plane.with_cells(Cell("a = ω = 0", _rates, {a: 0, omega: 0}, "the saddle"))
 off_the_origin = _plane.with_cells(
     Cell("ω > 0", {**_rates, omega: 1}),
@@ -81,29 +85,15 @@ def single_zero():
     )
 
 
-def on_axis(coordinate, sign, other):
-    """One half of an axis of the plane, without the origin."""
-    relation = ">" if sign > 0 else "<"
-    return _plane.with_cells(
-        Cell(f"{other} = 0, {coordinate} {relation} 0", {**_rates, coordinate: sign}, {other: 0})
-    )
-
-
 @result(
     ledger=("kunin2024.lemma4-invariant-orthants",), domain=_plane, uses=("single_neuron.planar_dynamics",)
 )
 def invariant_orthants():
     """The orthants a, ω > 0 and a, ω < 0 are never left, and on their boundaries only the origin rests."""
-    velocity_a, velocity_omega = plane.velocities.values()
-    inward = [
-        Inequality(velocity, relation, on=on_axis(coordinate, sign, other))
-        for sign, relation in ((1, ">"), (-1, "<"))
-        for velocity, coordinate, other in ((velocity_a, omega, a), (velocity_omega, a, omega))
-    ]
-    return Existence(
-        r"$\{a > 0, \omega > 0\}$ and $\{a < 0, \omega < 0\}$ are positively invariant; the only rest point on "
-        "their boundaries is the origin",
-        because=(no_motion_at_the_origin(), *inward),
+    return Conjunction(
+        no_motion_at_the_origin(),
+        InvariantRegion((a, omega), under=plane, on=positive_rates),
+        InvariantRegion((-a, -omega), under=plane, on=positive_rates),
     )
 
 

@@ -149,7 +149,11 @@ def warped_condition():
         r"$g(fI-h\beta\beta^\top)$ is a Hessian if and only if $2(g'f+gf')+gh=0$, a linear equation for $g$",
         (
             Identity(curl(g * field), condition * rotation),
-            Identity(condition, 2 * f * (dg + (2 * df + h) * g / (2 * f))),
+            Identity(
+                condition,
+                2 * f * (dg + (2 * df + h) * g / (2 * f)),
+                on=any_directions.restrict(sp.Ne(f, 0), words="f ≠ 0"),
+            ),
         ),
         formula=r"g' = -\frac{2 f' + h}{2 f} g",
     )

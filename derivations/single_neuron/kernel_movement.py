@@ -17,7 +17,7 @@ from symdyn.compile.named import cosine_distance
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Definition, Existence, Identity, Inequality, typeset
+from symdyn.statement import Asymptotic, Conjunction, Definition, Existence, Identity, Inequality
 
 kernels = Domain(
     (), (kernel1, kernel2), (Cell("K ≠ 0", {norm2(kernel1): 1, norm2(kernel2): 1}),), words="K ≠ 0"
@@ -55,20 +55,16 @@ size = sp.Symbol("n", integer=True, positive=True)
 def kernel_distance():
     """The kernel distance: one minus the cosine of the kernel matrices as vectors of their entries."""
     one, other = matrix("K", size, size, "K_{t_1}"), matrix("L", size, size, "K_{t_2}")
-    return Existence(
-        r"half the squared distance of the normalised kernels, with $\langle K,K'\rangle_F=\operatorname{tr}K^\top K'$",
-        (
-            Definition("S(t_1,t_2)", distance(kernel1, kernel2)),
-            MatrixIdentity(
-                (vec(one).T @ vec(other)).scalar(),
-                trace(one.T @ other),
-                ({size: 1}, {size: 2}, {size: 3}),
-                name=r"\langle K_{t_1}, K_{t_2}\rangle_F",
-            ),
-            Identity(distance(kernel1, kernel2), half_square, name=rf"S = {HALF_SQUARE}"),
+    return Conjunction(
+        Definition("S(t_1,t_2)", distance(kernel1, kernel2)),
+        MatrixIdentity(
+            (vec(one).T @ vec(other)).scalar(),
+            trace(one.T @ other),
+            ({size: 1}, {size: 2}, {size: 3}),
+            name=r"\langle K_{t_1}, K_{t_2}\rangle_F",
         ),
+        Identity(distance(kernel1, kernel2), half_square, name=rf"S = {HALF_SQUARE}"),
         compiles=cosine_distance(norm2(kernel1), inner(kernel1, kernel2), norm2(kernel2)),
-        formula=f"S(t_1,t_2) = {typeset(distance(kernel1, kernel2))}",
     )
 
 

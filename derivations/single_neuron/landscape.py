@@ -107,8 +107,9 @@ def saddle_set():
     quadratic = slope**2 * norm2(w) - 2 * slope * target
     dissipation = eta_w * a**2 * norm2(r) + eta_a * inner(w, r) ** 2
     return Existence(
-        r"off the minima the critical points are $\{a=0,\ w^\top X^\top y=0\}$, all of them strict saddles;"
-        " outside a set of measure zero gradient flow converges to a minimum",
+        r"off the minima the critical points are $\{a=0,\ w^\top X^\top y=0\}$, all of them strict saddles; the loss"
+        " does not grow; that outside a set of measure zero gradient flow converges to a minimum follows by theorems"
+        " that are cited, of Łojasiewicz and of the centre-stable manifold",
         (
             Identity(at_zero, (-eta_a * inner(w, r), 0 * w), name=r"(\dot a,\dot w)|_{a=0}"),
             Identity(_curvature(line), quadratic, name=r"\partial_t^2\mathcal{L}|_{t=0}"),

@@ -35,8 +35,9 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import result
-from symdyn.statement import Conservation, Existence, Identity, Inequality, typeset
+from symdyn.statement import Conjunction, Conservation, Identity, Inequality
 
 x_plus = norm2(beta_plus)
 final_square = kappa_plus(delta_row, eta_a * eta_w * x_plus) / (2 * eta_w)
@@ -69,12 +70,9 @@ def null_part_is_kept():
     space.
     """
     balance = eta_w * a**2 - eta_a * norm2(w)
-    return Existence(
-        r"$v^\top w$ is conserved for $Xv=0$, and so is $\delta'=\delta+\eta_a\|n_0\|^2$",
-        (
-            Conservation(inner(v, w), under=flow),
-            Conservation(balance + eta_a * inner(v, w) ** 2 / norm2(v), under=flow, name=r"\delta'"),
-        ),
+    return Conjunction(
+        Conservation(inner(v, w), under=flow),
+        Conservation(balance + eta_a * inner(v, w) ** 2 / norm2(v), under=flow, name=r"\delta'"),
     )
 
 
@@ -132,12 +130,7 @@ def final_readout_square():
             Inequality(other_root, "<"),
         )
 
-    return Existence.of(
-        final_square,
-        facts,
-        r"$a_\infty^2$ is the unique positive root of $\eta_w z^2-\delta'z-\eta_a\|\beta_+\|^2$",
-        formula=rf"a_\infty^2 = {typeset(final_square)}",
-    )
+    return Characterised.of(final_square, facts, name=r"a_\infty^2")
 
 
 rates = (Cell("positive rates", {eta_a: 1, eta_w: 1}),)
@@ -164,6 +157,4 @@ def learned_interpolator():
             Identity(eta_w * root**2 - eta_a * norm2(value) / root**2, delta_row - eta_a * norm2(n0)),
         )
 
-    words = r"$w_\infty$ keeps $n_0$, $\beta_\infty$ interpolates, and $\delta$ is kept"
-    formula = rf"\beta_\infty = \beta_+ \pm {typeset(root)} n_0"
-    return Existence.of(beta_plus + root * n0, facts, words, formula=formula)
+    return Characterised.of(beta_plus + root * n0, facts, name=r"\beta_\infty")

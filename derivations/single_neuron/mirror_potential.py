@@ -28,8 +28,9 @@ from symdyn.calculus.gram import gradient, norm2
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality, typeset
+from symdyn.statement import Conjunction, Existence, Identity, Inequality, typeset
 
 cells = tuple(
     Cell(f"n > 0, {words}", {n: 1, **signs}, where)
@@ -51,14 +52,11 @@ curvature = sp.sqrt(plus_n) / k_n
 def derivative_conditions():
     """What g M⁻¹ demands of a potential q(‖β‖): its first and second derivative, which are compatible."""
     along_identity, along_beta = 2 / sp.sqrt(plus_n), minus_n / (sp.sqrt(plus_n) * n**2 * k_n)
-    return Existence(
-        r"$\nabla^2q(\|\beta\|)=g_\delta M^{-1}$ for $q'=2n/\sqrt{\kappa+\delta}$, $q''=\sqrt{\kappa+\delta}/\kappa$",
-        (
-            Identity(slope / n, along_identity),
-            Identity(slope / n**3 - curvature / n**2, along_beta),
-            Identity(2 / sp.sqrt(plus_n) - minus_n / (sp.sqrt(plus_n) * k_n), curvature, name="q''"),
-            Identity(sp.diff(slope, n), curvature),
-        ),
+    return Conjunction(
+        Identity(slope / n, along_identity),
+        Identity(slope / n**3 - curvature / n**2, along_beta),
+        Identity(2 / sp.sqrt(plus_n) - minus_n / (sp.sqrt(plus_n) * k_n), curvature, name="q''"),
+        Identity(sp.diff(slope, n), curvature),
     )
 
 
@@ -74,8 +72,7 @@ def radial_solution():
     def facts(solution):
         return (Identity(sp.diff(solution, n), slope), Identity(sp.diff(solution, n, 2), curvature))
 
-    words = r"$q$ has the derivatives $2n/\sqrt{\kappa+\delta}$ and $\sqrt{\kappa+\delta}/\kappa$"
-    return Existence.of(q, facts, words, formula=f"q = {typeset(q)}")
+    return Characterised.of(q, facts, name=r"q")
 
 
 @result(ledger=("kunin2024.q-convex-minimum",), domain=lengths, uses=("single_neuron.radial_solution",))
@@ -141,8 +138,7 @@ def grad_potential():
         return (Identity(gradient(unfold(Phi), beta), value), Identity(norm2(value), minus))
 
     value = potential_slope(delta, x_beta) * beta
-    words = r"$\nabla\Phi_\delta$ is along $\beta$ and has the length $\sqrt{\kappa-\delta}$"
-    return Existence.of(value, facts, words, formula=rf"\nabla\Phi_\delta(\beta) = {typeset(value)}")
+    return Characterised.of(value, facts, name=r"\nabla\Phi_\delta(\beta)")
 
 
 @result(
@@ -159,5 +155,4 @@ def hess_potential():
         return (Identity(g * inverse, value), Identity(hessian(unfold(Phi), x_beta, beta), value))
 
     value = Isotropic(2 / sp.sqrt(plus), -minus / (sp.sqrt(plus) * k), x_beta, beta)
-    words = r"$g_\delta M^{-1}$ is the Hessian of $\Phi_\delta$"
-    return Existence.of(value, facts, words, formula=rf"g_\delta M^{{-1}} = {typeset(value)}")
+    return Characterised.of(value, facts, name=r"g_\delta M^{-1}")

@@ -34,7 +34,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Definition, Dynamics, Existence, Identity
+from symdyn.statement import Conjunction, Definition, Dynamics, Existence, Identity
 
 output = a * inner(w, point)
 loss_of_datum = (output - label) ** 2 / 2
@@ -91,12 +91,9 @@ def tangent_kernel():
     With one rate c for all parameters it is c times the kernel of the feature map ∇f.
     """
     root = sp.sqrt(c)
-    return Existence(
-        r"$\Theta(x,x')=\sum_p\eta_p\,\partial_pf(x)\,\partial_pf(x')$, of one rate c the kernel of $\nabla f$ times c",
-        (
-            Definition(r"\Theta(x,x')", inner(grad, grad1)),
-            Identity(inner(root * grad, root * grad1), c * inner(grad, grad1), name=r"\Theta(x,x')"),
-        ),
+    return Conjunction(
+        Definition(r"\Theta(x,x')", inner(grad, grad1)),
+        Identity(inner(root * grad, root * grad1), c * inner(grad, grad1), name=r"\Theta(x,x')"),
     )
 
 

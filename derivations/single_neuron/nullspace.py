@@ -3,14 +3,18 @@
 The interpolators are β_* + αv with β_* of least norm, Xv = 0, ‖v‖ = 1. Along this line the objective q_δ(‖β‖)
 + zᵀβ of Theorem 5 has the derivative q_δ′(‖β‖) α/‖β‖ + zᵀv, and with k = -2zᵀv/3 it vanishes at
 
-    α = k √((k² + δ)/2 + √(((k² + δ)/2)² + ‖β_*‖²))
+    α = k √((k² + δ)/2 + √(((k² + δ)/2)² + ‖β_*‖²)).
 
+The paper writes β_* without saying which interpolator it is. From any other one ‖β‖² is ‖β_*‖² + α² + 2α β_*ᵀv, and
+the formulas are off: for X = (1, 0), y = 1 and the start a_0 = 1, w_0 = (0, ½) the flow ends in (1, 0.636), which is
+what the formula gives from β_* = (1, 0), while from β_* = (1, 1) it gives (1, 1.707)
 (kunin2024, App. A.4.4; η_a η_w = 1).
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import sympy as sp
 
@@ -27,8 +31,8 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, typeset
+from symdyn.result import printed, result
+from symdyn.statement import Conjunction, Existence, Identity, typeset
 
 half = delta / 2
 
@@ -75,23 +79,56 @@ line = Domain(
 on_line = beta_star + alpha * v
 
 
+def any_interpolator(rng: random.Random, d: int) -> dict:
+    """A rational unit vector v, and β_* that is orthogonal to it in half of the cases."""
+    drawn = unit_direction(rng, d)
+    share = rng.choice((0, 1))
+    return {v: drawn[v], beta_star: [p + share * q for p, q in zip(drawn[beta_star], drawn[v], strict=True)]}
+
+
+from_any_interpolator = replace(
+    line,
+    cells=tuple(
+        replace(
+            cell,
+            where={key: x for key, x in cell.where.items() if key != inner(beta_star, v)},
+            reason="Xv = 0, ‖v‖ = 1",
+        )
+        for cell in line.cells
+    ),
+    sampler=any_interpolator,
+    words="Xv = 0, ‖v‖ = 1, β_* ≠ 0 any interpolator",
+)
+LEAST_NORM = (
+    "β_* is the interpolator of least norm, β_*ᵀv = 0: the paper defines β_* where XᵀX is invertible, and any"
+    " interpolator will do for β = β_* + αv"
+)
+
+
 @result(ledger=("kunin2024.nullspace-gradients",), domain=line)
 def gradients_on_the_line():
     """The derivatives of the objective's parts along the interpolators β_* + αv.
 
     The argument of q_δ is a length, so that sgn is one.
     """
-    return Existence(
-        r"derivatives along $\beta=\beta_*+\alpha v$",
-        (
-            Identity(sp.diff(q(n), n), slope(n), on=lengths),
-            Identity(sp.diff(norm(on_line), alpha), alpha / norm(on_line)),
-            Identity(sp.diff(inner(tilt, on_line), alpha), inner(tilt, v)),
-            Identity(norm2(on_line), norm2(beta_star) + alpha**2),
-        ),
-        formula=r"q_\delta'(n) = \frac{3}{2} \sqrt{\sqrt{n^2 + \delta^2/4} - \delta/2}, \quad "
-        r"\nabla_\alpha \|\beta\| = \frac{\alpha}{\|\beta\|}, \quad \nabla_\alpha z^\top \beta = z^\top v",
+    return Conjunction(
+        Identity(sp.diff(q(n), n), slope(n), on=lengths),
+        Identity(sp.diff(norm(on_line), alpha), alpha / norm(on_line)),
+        Identity(sp.diff(inner(tilt, on_line), alpha), inner(tilt, v)),
+        Identity(norm2(on_line), norm2(beta_star) + alpha**2),
     )
+
+
+@printed(
+    "kunin2024.nullspace-gradients",
+    quote=r"$\|\beta\|^2=\|\beta_*\|^2+\alpha^2$",
+    domain=from_any_interpolator,
+    hypothesis=LEAST_NORM,
+    under=line,
+)
+def printed_square_on_the_line():
+    """As printed, with a β_* of which nothing is said: β_* = (1, 1), v = (0, 1), α = 1 have ‖β‖² = 5, and not 3."""
+    return Identity(norm2(on_line), norm2(beta_star) + alpha**2)
 
 
 def left_side(position, square):
@@ -100,16 +137,33 @@ def left_side(position, square):
     return sp.sqrt(sp.sqrt(total + half**2) - half) * position / sp.sqrt(total)
 
 
+def derivative_on_the_line():
+    """The derivative of the objective is 3/2 times the difference of the two sides of the equation for α."""
+    objective = q(norm(on_line)) + inner(tilt, on_line)
+    return Identity(sp.diff(objective, alpha), 3 * left_side(alpha, norm2(beta_star)) / 2 + inner(tilt, v))
+
+
 @result(ledger=("kunin2024.nullspace-equation",), domain=line, uses=("single_neuron.azulay_theorem",))
 def equation_on_the_line():
     """The equation for the minimiser on the line of interpolators."""
-    objective = q(norm(on_line)) + inner(tilt, on_line)
     position = left_side(alpha, norm2(beta_star))
     return Existence(
         r"the derivative of $q_\delta(\|\beta\|)+z^\top\beta$ along $\beta=\beta_*+\alpha v$ vanishes",
-        (Identity(sp.diff(objective, alpha), 3 * position / 2 + inner(tilt, v)),),
+        (derivative_on_the_line(),),
         formula=rf"{typeset(position)} = - \frac{{2 z^\top v}}{{3}}",
     )
+
+
+@printed(
+    "kunin2024.nullspace-equation",
+    quote=r"\frac\alpha{\sqrt{\|\beta_*\|^2+\alpha^2}}=-\frac{2z^\top v}3",
+    domain=from_any_interpolator,
+    hypothesis=LEAST_NORM,
+    under=line,
+)
+def printed_equation_on_the_line():
+    """As printed, with a β_* of which nothing is said."""
+    return derivative_on_the_line()
 
 
 solution = k * sp.sqrt((k**2 + delta) / 2 + sp.sqrt(((k**2 + delta) / 2) ** 2 + s**2))
@@ -146,3 +200,31 @@ def position_on_the_line():
         r"$\alpha$ solves the equation with $s=\|\beta_*\|$",
         formula=rf"\alpha = {typeset(solution)}",
     )
+
+
+overlap = sp.Symbol("g", real=True)
+STARTED = rational.cells[0]
+anywhere = replace(
+    rational,
+    scalars=(k, delta, s, overlap),
+    conditions=(overlap**2 < s**2,),
+    words="s = ‖β_*‖ > 0, g = β_*ᵀv",
+)
+at_least_norm = replace(
+    anywhere,
+    cells=(replace(STARTED, name="g = 0", where={**STARTED.where, overlap: sp.S.Zero}),),
+)
+
+
+@printed(
+    "kunin2024.nullspace-alpha-solution",
+    quote=r"\alpha=k\sqrt{\frac{k^2+\delta}2+\sqrt{\big(\frac{k^2+\delta}2\big)^2+\|\beta_*\|^2}}",
+    domain=anywhere,
+    hypothesis=LEAST_NORM,
+    under=at_least_norm,
+)
+def printed_position_on_the_line():
+    """As printed: the objective is stationary there, with ‖β‖² = s² + 2gα + α² and its derivative 2(α + g)."""
+    square = s**2 + 2 * overlap * solution + solution**2
+    slope_ = sp.sqrt(sp.sqrt(square + half**2) - half) * (solution + overlap) / sp.sqrt(square)
+    return Identity(slope_, k)

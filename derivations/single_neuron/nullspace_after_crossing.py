@@ -35,7 +35,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Existence, Identity
 
 one_rate = replace(
     interpolating,
@@ -64,13 +64,10 @@ def line_is_a_special_case():
     With v = n_0/‖n_0‖ the paper's k is √((κ_0 - δ)/2) β̂_0ᵀv = ±√η_a‖n_0‖, the sign that of a_0.
     """
     tilt_at_start = sp.sqrt(kappa_minus(delta, norm2(beta0)) / 2) * inner(beta0, n0) / norm(beta0)
-    return Existence(
-        r"$\alpha v=a_\infty n_0$ if $\operatorname{sgn}a_\infty=\operatorname{sgn}a_0$",
-        (
-            Identity(tilt_at_start, sp.sign(a0) * sp.sqrt(eta_a) * norm2(n0), on=starts),
-            Identity(position(1), root * norm(n0)),
-            Identity(position(-1), -root * norm(n0)),
-        ),
+    return Conjunction(
+        Identity(tilt_at_start, sp.sign(a0) * sp.sqrt(eta_a) * norm2(n0), on=starts),
+        Identity(position(1), root * norm(n0)),
+        Identity(position(-1), -root * norm(n0)),
     )
 
 

@@ -15,7 +15,7 @@ from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w,
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Definition, Dynamics, Existence, Identity
+from symdyn.statement import Conjunction, Definition, Dynamics, Identity
 
 mu_of_weights = a * norm(w)
 phi_of_weights = inner(w, beta_star) / (norm(w) * norm(beta_star))
@@ -49,14 +49,10 @@ def polar_coordinates():
 
     μ² = ‖β‖² and μ φ‖β_*‖ = βᵀβ_*. Between β and β_* the cosine is sgn(a) φ.
     """
-    return Existence(
-        r"$\mu=a\|w\|$ is the signed norm of β, φ the cosine between w and $\beta_*$",
-        (
-            Definition((mu, phi), (mu_of_weights, phi_of_weights)),
-            Identity(mu_of_weights**2, norm2(a * w), name=r"\mu^2"),
-            Identity(mu * phi * s, inner(a * w, beta_star), name=r"\mu\,\varphi\,\|\beta_*\|"),
-        ),
-        formula=r"\mu = a\|w\|,\quad \phi = \frac{w^\top\beta_*}{\|w\|\|\beta_*\|}",
+    return Conjunction(
+        Definition((mu, phi), (mu_of_weights, phi_of_weights)),
+        Identity(mu_of_weights**2, norm2(a * w), name=r"\mu^2"),
+        Identity(mu * phi * s, inner(a * w, beta_star), name=r"\mu\,\varphi\,\|\beta_*\|"),
         compiles=(mu_of_weights, phi_of_weights),
     )
 

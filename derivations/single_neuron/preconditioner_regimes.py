@@ -18,7 +18,7 @@ from symdyn.calculus.gram import Flow, inner, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Dynamics, Existence, Identity, Inequality
+from symdyn.statement import Asymptotic, Conjunction, Dynamics, Existence, Identity, Inequality
 
 length = sp.sqrt(x_beta)
 downhill = -1 * apply_isotropic(M, r)
@@ -60,15 +60,11 @@ def downstream_preconditioner():
     """
     direction = beta / length
     turning = -plus / (2 * length) * (r - inner(beta, r) / x_beta * beta)
-    return Existence(
-        r"$M=|\delta|\hat\beta\hat\beta^\top+O(1/\delta)$; the length of $\beta$ moves at the speed $\kappa$, "
-        r"its direction at the speed $(\kappa+\delta)/2<\eta_a\eta_w\|\beta\|^2/|\delta|$",
-        (
-            Asymptotic(M, isotropic(0, -delta), delta, -sp.oo, 1 / delta, sharp=True),
-            Dynamics(length, -k * inner(direction, r), under=on_functions),
-            Dynamics(direction, turning, under=on_functions),
-            Inequality(plus / 2, "<", -x_rates / delta, on=fixed_function.with_cells(DOWNSTREAM)),
-        ),
+    return Conjunction(
+        Asymptotic(M, isotropic(0, -delta), delta, -sp.oo, 1 / delta, sharp=True),
+        Dynamics(length, -k * inner(direction, r), under=on_functions),
+        Dynamics(direction, turning, under=on_functions),
+        Inequality(plus / 2, "<", -x_rates / delta, on=fixed_function.with_cells(DOWNSTREAM)),
     )
 
 

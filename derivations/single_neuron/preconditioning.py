@@ -16,8 +16,9 @@ from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, labe
 from symdyn.calculus.gram import gradient, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.result import result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality
+from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
 
 M_weights = eta_w * a**2 * identity() + eta_a * outer(w, w)
 """M in terms of the weights."""
@@ -76,12 +77,7 @@ def readout_square():
             Inequality(other_root, "<"),
         )
 
-    return Existence.of(
-        plus / (2 * eta_w),
-        facts,
-        r"$a^2$ is the unique positive root of $\eta_w z^2-\delta z-\eta_a\|\beta\|^2$",
-        formula=r"a^2 = \frac{\kappa + \delta}{2 \eta_w}",
-    )
+    return Characterised.of(plus / (2 * eta_w), facts, name=r"a^2")
 
 
 @result(
@@ -142,7 +138,4 @@ def inverse_preconditioner():
 def rank_one_update():
     """M as a rank-one update A + u vᵀ of a multiple of the identity, for which uᵀA⁻¹v = (κ - δ)/(κ + δ)."""
     A, u, v = plus / 2, minus / (2 * x_beta) * beta, beta
-    return Existence(
-        r"$M=A+uv^\top$ with $u^\top A^{-1}v=(\kappa-\delta)/(\kappa+\delta)$",
-        (Identity(A * identity() + outer(u, v), M), Identity(inner(u, v) / A, minus / plus)),
-    )
+    return Conjunction(Identity(A * identity() + outer(u, v), M), Identity(inner(u, v) / A, minus / plus))

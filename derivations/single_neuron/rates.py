@@ -31,7 +31,7 @@ from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.gram import Flow, norm, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Dynamics, Existence, Identity
+from symdyn.statement import Conjunction, Dynamics, Identity
 
 root = sqrt(eta_a * eta_w)
 scaled = {a: sqrt(eta_w) * a, w: sqrt(eta_a) * w, r: root * r, eta_a: 1, eta_w: 1}
@@ -46,15 +46,10 @@ primed = {delta: balance, mu: root * mu_of_weights, phi: phi_of_weights, s: root
 def unit_rate_weights():
     """The weights √η_w a and √η_a w move as if both rates were one, with the same balance."""
     as_if_one = tuple(substitute(flow.velocities[u], scaled) for u in (a, w))
-    return Existence(
-        r"$\sqrt{\eta_w}\,a$ and $\sqrt{\eta_a}\,w$ move as the weights do for unit rates, at the same δ",
-        (
-            Dynamics(
-                (scaled[a], scaled[w]), as_if_one, under=flow, name=r"(\sqrt{\eta_w}\,a,\sqrt{\eta_a}\,w)"
-            ),
-            Identity(substitute(balance, scaled), balance, name=r"\delta"),
-            Identity(scaled[a] * scaled[w], root * a * w, name=r"\beta'"),
-        ),
+    return Conjunction(
+        Dynamics((scaled[a], scaled[w]), as_if_one, under=flow, name=r"(\sqrt{\eta_w}\,a,\sqrt{\eta_a}\,w)"),
+        Identity(substitute(balance, scaled), balance, name=r"\delta"),
+        Identity(scaled[a] * scaled[w], root * a * w, name=r"\beta'"),
     )
 
 

@@ -2,13 +2,16 @@
 
 On whitened data w moves in the span of w₀ and β_*: a direction u across both keeps uᵀw = 0. More precisely, with
 E = exp(η_w ∫ a²) the part of w across β_* is that of w₀ divided by E > 0. So its direction is fixed, and its length
-never turns negative.
+never turns negative. The paper divides by its length at time zero, ‖w₀‖² - (β_*ᵀw₀)²/‖β_*‖²: where w₀ is along β_*,
+as for w₀ = β_* = (1, 0), its formula is 0/0, and w = c₁β_*/‖β_*‖.
 
 |a| and ‖w‖ follow from μ and δ, as 2η_w a² and 2η_a‖w‖² are κ ± δ. The paper prints them for η_a = η_w = 1. The sign
 of a is that of μ, unless w = 0, where μ has lost it (kunin2024, Sec. 3 and App. A.2.6).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import sympy as sp
 
@@ -95,25 +98,75 @@ def coefficient_across():
     )
 
 
+along_target = sp.Symbol("k0", real=True)
+OFF = Cell(
+    "w₀ not along β_*",
+    {alpha: 1, target: 1, norm2(turned): 1},
+    {inner(turned, beta_star): sp.S.Zero},
+    "w₀ = k₀ β_* + v with v across β_*; α = 1/E > 0",
+)
+ALONG = replace(
+    OFF,
+    name="w₀ along β_*",
+    signs={alpha: 1, target: 1},
+    where={**OFF.where, norm2(turned): sp.S.Zero},
+    reason="v = 0",
+)
+
+
+def _off_or_along(rng, d):
+    """β_* and a vector across it, which vanishes in half of the cases."""
+    drawn = _across_target(rng, d)
+    return drawn if rng.random() < 0.5 else drawn | {turned: [sp.S.Zero] * d}
+
+
 moved = Domain(
-    (c, alpha),
-    (w0, beta_star),
-    (Cell("α = 1/E > 0", {alpha: 1, target: 1}),),
+    (c, alpha, along_target),
+    (beta_star, turned),
+    (OFF,),
+    let={w0: along_target * beta_star + turned},
+    dimensions=(2, 3),
+    sampler=_off_or_along,
     words="w₀ not along β_*",
 )
+every_start = replace(moved, cells=(OFF, ALONG), dimensions=(1, 2, 3), words="any w₀, β_* ≠ 0")
+length_across = norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2
+"""The square of what the paper divides by."""
 
 
 @result(ledger=("kunin2024.recover-w-decomposition",), domain=moved, uses=("single_neuron.span_invariance",))
 def weights_from_phi():
     """w from ‖w‖, φ and the plane of w₀ and β_*.
 
-    By the law for the part across β_*, w = c β_* + α w₀⊥ with α = 1/E > 0. If w₀ is along β_*, c₂ = 0.
+    By the law for the part across β_*, w = c β_* + α w₀⊥ with α = 1/E > 0. If w₀ is along β_*, c₂ = 0, and there is no
+    unit vector to multiply it with.
     """
     moving = c * beta_star + alpha * across(w0)
+    return Identity(moving, in_coordinates(moving), name="w", compiles=moving)
+
+
+def in_coordinates(moving: Linear) -> Linear:
+    """c₁ and c₂ times the unit vectors along β_* and along the part of w₀ across it."""
     along = norm(moving) * (inner(moving, beta_star) / (norm(moving) * norm(beta_star)))
     remaining = sp.sqrt(norm2(moving) - along**2)
-    unit = across(w0) / sp.sqrt(norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2)
-    return Identity(moving, along * beta_star / norm(beta_star) + remaining * unit, name="w", compiles=moving)
+    return along * beta_star / norm(beta_star) + remaining * (across(w0) / sp.sqrt(length_across))
+
+
+@printed(
+    "kunin2024.recover-w-decomposition",
+    quote=r"{\sqrt{\|w_0\|^2-(\beta_*^\top w_0/\|\beta_*\|)^2}}",
+    domain=every_start,
+    hypothesis="w₀ is not along β_*: otherwise, always for d = 1, the second term is 0/0, and it has to be left out",
+    under=moved,
+)
+def printed_weights_from_phi():
+    """As printed, for any w₀: what is divided by does not vanish, and the two terms sum up to w."""
+    moving = c * beta_star + alpha * across(w0)
+    return Existence(
+        r"$w=c_1\frac{\beta_*}{\|\beta_*\|}+c_2\frac{(I-\beta_*\beta_*^\top/\|\beta_*\|^2)w_0}"
+        r"{\sqrt{\|w_0\|^2-(\beta_*^\top w_0/\|\beta_*\|)^2}}$ for every $w_0$",
+        (Inequality(length_across, "!="), Identity(moving, in_coordinates(moving), name="w", on=moved)),
+    )
 
 
 SIGNS = (

@@ -82,11 +82,16 @@ in_plane = Domain(
     let={nu: omega / a, upsilon: a / omega},
     words="η_a, η_w, ‖β_*‖ > 0, a ≠ 0",
 )
-every_start = Domain(
-    (t, delta, s, eta_a, eta_w, nu0, upsilon0),
-    cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1, t: 1}),),
-    words="η_a, η_w, ‖β_*‖ > 0; until the denominator vanishes",
-)
+
+
+def until_the_pole(solution):
+    """Every start, and the times before the denominator of a solution vanishes; at time zero it is 2R > 0."""
+    return Domain(
+        (t, delta, s, eta_a, eta_w, nu0, upsilon0),
+        cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1, t: 1}),),
+        conditions=(sp.fraction(solution)[1] > 0,),
+        words="η_a, η_w, ‖β_*‖ > 0; until the denominator vanishes",
+    )
 
 
 @result(ledger=("kunin2024.upstream-nu-riccati",), domain=in_plane, uses=("single_neuron.planar_dynamics",))
@@ -97,7 +102,7 @@ def nu_dynamics():
 
 @result(
     ledger=("kunin2024.upstream-nu-solution",),
-    domain=every_start,
+    domain=until_the_pole(nu_closed),
     uses=("single_neuron.nu_dynamics",),
     requires=POSITIVE,
 )
@@ -118,7 +123,7 @@ def upsilon_dynamics():
 
 @result(
     ledger=("kunin2024.downstream-upsilon-solution",),
-    domain=every_start,
+    domain=until_the_pole(upsilon_closed),
     uses=("single_neuron.upsilon_dynamics",),
     requires=POSITIVE,
 )
@@ -139,7 +144,8 @@ nu_of_pole = (R / sp.tanh(R * (t - t_c)) - delta / 2) / eta_a
     domain=Domain(
         (t, t_c, delta, s, eta_a, eta_w),
         cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1, t: 1, t_c: 1}),),
-        words="η_a, η_w, ‖β_*‖, t, t_c > 0",
+        conditions=(t < t_c,),
+        words="η_a, η_w, ‖β_*‖ > 0, 0 < t < t_c",
     ),
     uses=("single_neuron.nu_dynamics", "single_neuron.upsilon_dynamics"),
 )
@@ -189,7 +195,7 @@ def printed_nu_dynamics():
     r"{2R\cosh(Rt)+(2\nu_0+\delta)\sinh(Rt)}$",
     domain=starts(product_one, also={nu0: inner(w0, beta_star) / a0}, conditions=(delta > 0,)),
     hypothesis=UNIT,
-    under=replace(every_start, cells=(replace(unit_rates, signs={s: 1, t: 1}),)),
+    under=replace(until_the_pole(nu_closed), cells=(replace(unit_rates, signs={s: 1, t: 1}),)),
 )
 def printed_nu_solution():
     """As printed, without the rates, against the equation that ν obeys."""

@@ -41,7 +41,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import Flow, inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality, Limit, Minimiser
+from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality, Limit, Minimiser
 
 adot, wdot = flow.velocities[a], flow.velocities[w]
 descent = Flow({**flow.velocities, loss: inner(r, adot * w + a * wdot)})
@@ -86,14 +86,11 @@ def zero_is_passed_once():
 def rank_is_lost_at_a_crossing():
     """M is positive definite for a ≠ 0. Where a = 0 it is η_a w wᵀ, of rank one, and δ = -η_a‖w‖² is negative."""
     form = inner(any_vector, M_weights @ any_vector)
-    return Existence(
-        r"$M$ is positive definite where $a\ne0$; $a=0$ needs $\delta<0$ and leaves $M=\eta_a w w^\top$",
-        (
-            Identity(form, eta_w * a**2 * norm2(any_vector) + eta_a * inner(w, any_vector) ** 2),
-            Inequality(form, ">", on=nonzero_readout),
-            Identity(substitute(M_weights @ any_vector, {a: sp.S.Zero}), eta_a * inner(w, any_vector) * w),
-            Inequality(-eta_a * norm2(w), "<"),
-        ),
+    return Conjunction(
+        Identity(form, eta_w * a**2 * norm2(any_vector) + eta_a * inner(w, any_vector) ** 2),
+        Inequality(form, ">", on=nonzero_readout),
+        Identity(substitute(M_weights @ any_vector, {a: sp.S.Zero}), eta_a * inner(w, any_vector) * w),
+        Inequality(-eta_a * norm2(w), "<"),
     )
 
 

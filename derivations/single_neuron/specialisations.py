@@ -19,7 +19,7 @@ from derivations.single_neuron.symbols import a0, delta, eta_a, eta_w, mu0, nu0,
 from derivations.single_neuron.unified import E2_closed, P_closed, Q_closed, every_start
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Identity
 
 slope = sp.sqrt(eta_w) / sp.sqrt(eta_a)
 """‖w‖/a on the cone δ = 0, a > 0."""
@@ -39,7 +39,14 @@ balanced = Domain(
 
 
 @result(
-    domain=replace(every_start, let={nu0: omega0 / a0, upsilon0: a0 / omega0}),
+    domain=replace(
+        every_start,
+        let={nu0: omega0 / a0, upsilon0: a0 / omega0},
+        conditions=tuple(
+            sp.Ne(x, 0) for x in (P_closed, Q_closed, sp.denom(nu_closed), sp.denom(upsilon_closed))
+        ),
+        words="any start and any balance, η_a, η_w, ‖β_*‖ > 0, while ν and υ are finite",
+    ),
     uses=(
         "single_neuron.solution_for_every_balance",
         "single_neuron.upstream_readout",
@@ -49,13 +56,9 @@ balanced = Domain(
 def special_cases():
     """The balanced, upstream and downstream solutions of the paper, corrected, as the one exact solution."""
     size_now = size(s, angle, constant(s, sp.atanh(phi0), mu0))
-    return Existence(
-        r"The solutions for $\delta = 0$, $\delta > 0$ and $\delta < 0$ are special cases of $a = P/E$, "
-        r"$w^\top\beta_* = Q/E$",
-        because=(
-            Identity(Q_closed / P_closed, nu_closed, name=r"\nu"),
-            Identity(P_closed / Q_closed, upsilon_closed, name=r"\upsilon"),
-            Identity(Q_closed / (P_closed * slope * s), sp.tanh(angle), name=r"\phi", on=balanced),
-            Identity(slope * P_closed**2 / E2_closed, size_now, name=r"\mu", on=balanced),
-        ),
+    return Conjunction(
+        Identity(Q_closed / P_closed, nu_closed, name=r"\nu"),
+        Identity(P_closed / Q_closed, upsilon_closed, name=r"\upsilon"),
+        Identity(Q_closed / (P_closed * slope * s), sp.tanh(angle), name=r"\phi", on=balanced),
+        Identity(slope * P_closed**2 / E2_closed, size_now, name=r"\mu", on=balanced),
     )

@@ -6,7 +6,9 @@ For p = η_a η_w and κ = √(δ² + 4pμ²), on whitened data,
 
 Upstream (δ > 0) both speeds are of order δ. Their ratio is (κ + δ)/(2κ) < 1 times a number that does not know δ, so
 that a large δ does not part the two: β moves on the straight line to β_*, its direction as fast as its length. φ is the
-faster one where |μ| ≪ ‖β_*‖, that is from a start β_0 that is small against β_*.
+faster one where |μ| ≪ ‖β_*‖, that is from a start β_0 that is small against β_*. There a keeps its sign, and so does
+μ = a‖w‖. At φ = sgn μ it relaxes to φ‖β_*‖; at φ = -sgn μ it falls to zero in a finite time, where w vanishes and
+φ changes its sign: from a_0 = 2, w_0 = -1 and β_* = 1, where φ = -1, it ends at +1.
 
 Downstream (δ < 0) the speed of μ is of order |δ| and that of φ of order 1/|δ|: μ first relaxes to φ‖β_*‖, and then
 follows φ, which takes a time proportional to |δ| (kunin2024, Sec. 3).
@@ -53,6 +55,26 @@ relaxation = Solution(
 )
 """The linear relaxation of μ to φ‖β_*‖ at fixed φ, in units of time 1/|δ|."""
 
+relaxed = (phi * s * c + mu0) / (1 + c)
+"""The same at c = e^τ - 1."""
+
+
+def _at_pole(phi_sign: int, mu_sign: int) -> Cell:
+    return Cell(
+        f"φ = {phi_sign:+d}, μ₀ {'>' if mu_sign > 0 else '<'} 0",
+        {s: 1, c: 1, mu0: mu_sign},
+        {phi: sp.Integer(phi_sign)},
+    )
+
+
+ALIKE = (_at_pole(1, 1), _at_pole(-1, -1))
+relaxing = Domain(
+    (phi, s, mu0, c),
+    (),
+    (*ALIKE, _at_pole(-1, 1), _at_pole(1, -1)),
+    words="φ = ±1, δ > 0, whitened data, c = e^τ - 1",
+)
+
 
 @result(
     ledger=("kunin2024.upstream-timescale-separation",),
@@ -70,7 +92,12 @@ def upstream_speeds():
             Identity(phi_dot(product), plus / 2 * (1 - phi**2) * s / mu, name=r"\dot\varphi"),
             Inequality(k, ">", delta),
             Inequality(plus / 2, ">", delta),
-            Identity(phi_dot(product) / mu_dot(product), ratio, name=r"\dot\varphi/\dot\mu"),
+            Identity(
+                phi_dot(product) / mu_dot(product),
+                ratio,
+                name=r"\dot\varphi/\dot\mu",
+                on=upstream.restrict(sp.Ne(mu, phi * s), words="μ moves"),
+            ),
             Inequality(plus / (2 * k), "<", sp.Integer(1)),
         ),
     )
@@ -101,21 +128,40 @@ def printed_upstream_separation():
     ledger=("kunin2024.upstream-exponential-mu",), domain=upstream, uses=("single_neuron.polar_dynamics",)
 )
 def upstream_fitting():
-    """At φ = ±1 and large δ μ relaxes linearly to ±‖β_*‖, and the kernel barely moves.
+    """At φ = sgn μ and large δ μ relaxes linearly to ±‖β_*‖, and the kernel barely moves.
 
+    On the way it keeps its sign, as it has to: μ = a‖w‖, and a does not vanish upstream. At φ = -sgn μ it would not.
     The rate κ of μ is at least δ and at most δ + 2pμ²/δ. M has the eigenvalues (κ + δ)/2 across β and κ along β,
     all of them within 2pμ²/δ of δ: relative to δ the kernel moves by O(1/δ²), and the kernel distance, which is of
     second order in that, by O(1/δ⁴).
     """
     return Existence(
-        r"at $\varphi=\pm1$, $\delta\le\kappa\le\delta+2\eta_a\eta_w\mu^2/\delta$: μ tends to $\pm\|\beta_*\|$"
-        r" at least as fast as $e^{-\delta t}$, with $M=\delta(I+O(1/\delta^2))$",
+        r"at $\varphi=\operatorname{sgn}\mu$, $\delta\le\kappa\le\delta+2\eta_a\eta_w\mu^2/\delta$: μ tends to"
+        r" $\varphi\|\beta_*\|$ at least as fast as $e^{-\delta t}$, with $M=\delta(I+O(1/\delta^2))$",
         (
             relaxation,
+            Inequality(mu0 * relaxed, ">", on=relaxing.with_cells(*ALIKE)),
+            Limit(relaxed, c, sp.oo, phi * s, on=relaxing.with_cells(*ALIKE)),
             Inequality(k, ">", delta),
             Inequality(k, "<", delta + 2 * x / delta),
             Inequality(plus / 2, "<", delta + x / delta),
         ),
+    )
+
+
+@printed(
+    "kunin2024.upstream-exponential-mu",
+    quote=r"converge exponentially to $\pm\|\beta_*\|$",
+    domain=relaxing,
+    hypothesis="φ has the sign of μ, that of a: this is where φ relaxes to for d ≥ 2; from φ = -sgn μ, half of the"
+    " starts for d = 1, μ loses w in a finite time and relaxes to -φ‖β_*‖ after it",
+    under=relaxing.with_cells(*ALIKE),
+)
+def printed_upstream_fitting():
+    """As printed, at φ = 1 and φ = -1 alike: μ, which keeps its sign, tends to φ‖β_*‖. Here c = e^τ - 1."""
+    return Existence(
+        r"$\mu=a\|w\|$ keeps the sign of a and tends to $\varphi\|\beta_*\|$",
+        (Inequality(mu0 * relaxed, ">"), Limit(relaxed, c, sp.oo, phi * s)),
     )
 
 
@@ -152,9 +198,7 @@ def downstream_fitting():
 def downstream_alignment():
     """With μ = φ‖β_*‖ the direction obeys a Bernoulli equation, up to O(1/|δ|³)."""
     following = phi_dot(product).xreplace({mu: phi * s})
-    return Asymptotic(
-        following, -product * s**2 / delta * phi * (1 - phi**2), delta, -sp.oo, delta**-3, sharp=True
-    )
+    return Asymptotic(following, -product * s**2 / delta * phi * (1 - phi**2), delta, -sp.oo, delta**-3)
 
 
 aligning = Domain(

@@ -25,7 +25,7 @@ from symdyn.calculus.gram import Flow
 from symdyn.compile.named import expm1_ratio as phi1
 from symdyn.domain import Cell, Domain
 from symdyn.result import result
-from symdyn.statement import Dynamics, Existence, Identity, Solution
+from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Solution
 
 plus, minus, R = modes
 alpha = amplitude(delta, eta_a * eta_w * s**2, a0, eta_a * omega0)
@@ -114,15 +114,11 @@ def solution_keeps_balance():
     ‖w_⊥(0)‖² = (η_w a_0² - δ)/η_a - ω_0²/‖β_*‖² is known from the start.
     """
     across = eta_w * a0**2 - delta - eta_a * omega0**2 / s**2
-    return Existence(
-        r"$\delta$ is conserved by the exact solution",
-        because=(Identity(eta_w * P_closed**2 - eta_a * Q_closed**2 / s**2 - across, delta * E2_closed),),
-        formula=r"\eta_w P^2 - \eta_a \frac{Q^2}{\|\beta_*\|^2} - \eta_a \|w_\perp(0)\|^2 = \delta E^2",
-    )
+    return Conjunction(Identity(eta_w * P_closed**2 - eta_a * Q_closed**2 / s**2 - across, delta * E2_closed))
 
 
 @result(
-    domain=every_start,
+    domain=every_start.restrict(sp.Ne(plus * a0 + eta_a * omega0, 0), words="α ≠ 0"),
     uses=("single_neuron.solution_for_every_balance",),
     arguments=("delta", "s", "a0", "omega0", "eta_a", "eta_w"),
     requires=(

@@ -173,7 +173,7 @@ def upstream_readout():
     quote=r"For $a_0>0$: $a(t)=2e^{t\delta/2}\|\beta_*\|\sqrt\delta\Big(\mathrm{sech}^2(Y)\big[",
     domain=starts(product_one, conditions=(delta > 0, a0 > 0)),
     hypothesis=REAL,
-    under=real_starts(unit_rates),
+    under=real_starts(unit_rates).restrict(printed_square_bracket(s, a0, omega0) > 0),
 )
 def printed_readout():
     """As printed, against the exact solution."""

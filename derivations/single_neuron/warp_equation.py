@@ -1,8 +1,9 @@
 """The warp of time that makes the inverse preconditioner a Hessian.
 
-M⁻¹ = f I - h ββᵀ, f = 2/(κ + δ), h = (κ - δ)/(xκ(κ + δ)) with x = ‖β‖², has 2f′ + h = -4/(κ(κ + δ)²) ≠ 0 and
-is not a Hessian. The factor g that makes it one solves g′ = -(2f′ + h) g/(2f) = g/(κ(κ + δ)), hence g = c √(κ
-+ δ) (kunin2024, App. A.4.2; η_a η_w = 1).
+M⁻¹ = f I - h ββᵀ, f = 2/(κ + δ), h = (κ - δ)/(xκ(κ + δ)) with x = ‖β‖², has 2f′ + h = -4/(κ(κ + δ)²) ≠ 0 and is not a
+Hessian: there are more features than data in this part of the paper, so that d ≥ 2. For d = 1 every function is a
+second derivative, and M⁻¹ = 1/κ that of ∫ ½ asinh(2β/|δ|) dβ. The factor g that makes it one solves
+g′ = -(2f′ + h) g/(2f) = g/(κ(κ + δ)), hence g = c √(κ + δ) (kunin2024, App. A.4.2; η_a η_w = 1).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.regimes import unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, c, delta, g_of
 from symdyn.calculus.isotropic import Isotropic, hessian_condition
+from symdyn.inference import Characterised
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, typeset
+from symdyn.statement import Existence, Identity, Inequality
 
 k, plus, minus = (q(delta, x_beta) for q in (kappa, kappa_plus, kappa_minus))
 M = Isotropic(plus / 2, minus / 2, x_beta, beta)
@@ -53,9 +55,16 @@ def obstruction_value():
     return Identity(obstruction, size, name="2 f' + h")
 
 
+more_features = replace(
+    unit_rates,
+    dimensions=(2, 3),
+    words="η_a η_w = 1, β ≠ 0; d ≥ 2, since there are more features than data (App. A.4)",
+)
+
+
 @result(
     ledger=("kunin2024.M-inverse-not-hessian",),
-    domain=unit_rates,
+    domain=more_features,
     uses=("single_neuron.isotropic_condition", "single_neuron.inverse_in_two_functions"),
 )
 def inverse_is_no_hessian():
@@ -89,12 +98,7 @@ def time_warp():
             Inequality(warp, ">"),
         )
 
-    return Existence.of(
-        g,
-        facts,
-        r"$cg$ solves $g'=g/(\kappa(\kappa+\delta))$ for every $c$; here $c=1$",
-        formula=f"g = {typeset(g)}",
-    )
+    return Characterised.of(g, facts, name=r"g")
 
 
 with_constant = replace(unit_rates, scalars=(*unit_rates.scalars, c))

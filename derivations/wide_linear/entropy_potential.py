@@ -13,10 +13,17 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.wide_linear.singular_values import (
+    DISTINCT,
+    balanced_apart,
+    balanced_two,
+    first_velocities,
+    isotropic_velocities,
+)
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, length, sigma
 from symdyn.domain import Cell, Domain
 from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality
+from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
 
 size = sp.Abs(delta)
 rho = sp.sqrt(eta_a * eta_w)
@@ -38,15 +45,12 @@ requires = (("non-zero", sp.Ne(delta, 0), "delta"),)
 )
 def entropy():
     """Hyperbolic entropy is convex with the second derivative 1/κ, and its first derivative is the dual variable."""
-    return Existence(
-        r"$q_\delta''(\lambda)=1/\sqrt{\delta^2+4\eta_a\eta_w\lambda^2}$, $q_\delta'(0)=q_\delta(0)=0$",
-        (
-            Identity(potential, without_cancellation, name=r"q_\delta"),
-            Identity(sp.diff(potential, sigma), dual, name=r"q_\delta'"),
-            Identity(sp.diff(dual, sigma), 1 / kappa, name=r"q_\delta''"),
-            Inequality(1 / kappa, ">"),
-            Identity((potential.subs(sigma, 0), dual.subs(sigma, 0)), (0 * delta, 0 * delta)),
-        ),
+    return Conjunction(
+        Identity(potential, without_cancellation, name=r"q_\delta"),
+        Identity(sp.diff(potential, sigma), dual, name=r"q_\delta'"),
+        Identity(sp.diff(dual, sigma), 1 / kappa, name=r"q_\delta''"),
+        Inequality(1 / kappa, ">"),
+        Identity((potential.subs(sigma, 0), dual.subs(sigma, 0)), (0 * delta, 0 * delta)),
         compiles=without_cancellation,
     )
 
@@ -86,6 +90,29 @@ def mirror_flow():
     )
 
 
+def _unbalanced(domain):
+    """The cells of two singular values for δ ≠ 0."""
+    return domain.with_cells(
+        *(
+            Cell(f"{cell.name}, δ {text} 0", {**cell.signs, delta: sign}, cell.where, cell.reason)
+            for cell in domain.cells
+            for text, sign in ((">", 1), ("<", -1))
+        )
+    )
+
+
+@printed(
+    "kunin2024.thm11-mirror-flow",
+    quote=r"$\dot\lambda=-(\nabla^2\Phi_\delta(\lambda))^{-1}\nabla_\lambda\mathcal L$",
+    domain=_unbalanced(balanced_two),
+    hypothesis=DISTINCT,
+    under=_unbalanced(balanced_apart),
+)
+def printed_mirror_flow():
+    """As printed, for the singular values; 1/q_δ″ = κ_i, and the v_ij are the entries of the gradient UᵀGV."""
+    return first_velocities(isotropic_velocities())
+
+
 positive = Domain((length, delta), cells=(Cell("λ ≠ 0", {length: 1, delta: 1}),), words="δ ≠ 0, λ ≠ 0")
 
 
@@ -110,7 +137,7 @@ def entropy_limits():
         (
             Identity(potential, scaled(2 * rho * sigma, size) / rho**2, on=unbalanced),
             Identity(potential.xreplace(even), potential, on=unbalanced),
-            Asymptotic(at, length / 4 * sp.log(1 / delta), delta, sp.S.Zero, sp.S.One, sharp=True),
+            Asymptotic(at, length / 4 * sp.log(1 / delta), delta, sp.S.Zero, sp.S.One),
             Asymptotic(at, length**2 / (8 * delta), delta, sp.oo, delta**-3, sharp=True),
         ),
     )

@@ -32,7 +32,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence, Inequality
+from symdyn.statement import Conjunction, Existence, Inequality
 
 RATES = {eta_a: 1, eta_w: 1}
 
@@ -112,13 +112,10 @@ def isotropic_initialisation():
         return eta_w * readout @ readout.T - eta_a * input_ @ input_.T
 
     sizes = ({h: 2, d: 3, c: 2}, {h: 1, d: 2, c: 3})
-    return Existence(
-        r"$\Delta=\eta_wA(0)A(0)^\top-\eta_aW(0)W(0)^\top=\delta I_h$",
-        (
-            MatrixIdentity(balance(readout, input_), (eta_w * p**2 - eta_a * q**2) * eye(h), sizes, rules),
-            MatrixIdentity(balance(readout, zero(h, d)), eta_w * p**2 * eye(h), sizes, rules),
-            MatrixIdentity(balance(zero(h, c), input_), -eta_a * q**2 * eye(h), sizes, rules),
-        ),
+    return Conjunction(
+        MatrixIdentity(balance(readout, input_), (eta_w * p**2 - eta_a * q**2) * eye(h), sizes, rules),
+        MatrixIdentity(balance(readout, zero(h, d)), eta_w * p**2 * eye(h), sizes, rules),
+        MatrixIdentity(balance(zero(h, c), input_), -eta_a * q**2 * eye(h), sizes, rules),
     )
 
 

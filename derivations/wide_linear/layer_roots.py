@@ -23,7 +23,7 @@ from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orth
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence, Inequality
+from symdyn.statement import Conjunction, Existence, Inequality
 
 input_root = eta_a * W.T @ W + delta / 2 * eye(d)
 readout_root = eta_w * A.T @ A - delta / 2 * eye(c)
@@ -66,13 +66,9 @@ def completed_square():
     gram = W.T @ W
     shifted = gram + delta / (2 * eta_a) * eye(d)
     right = delta**2 / (4 * eta_a**2) * eye(d) + eta_w / eta_a * beta @ beta.T
-    return Existence(
-        r"$\eta_a(W^\top W)^2+\delta W^\top W=\eta_w\beta\beta^\top$, hence "
-        r"$(W^\top W+\frac\delta{2\eta_a}I)^2=\frac{\delta^2}{4\eta_a^2}I+\frac{\eta_w}{\eta_a}\beta\beta^\top$",
-        (
-            MatrixIdentity(eta_a * gram @ gram + delta * gram, eta_w * beta @ beta.T, SHAPES, ISOTROPIC),
-            MatrixIdentity(shifted @ shifted, right, SHAPES, ISOTROPIC),
-        ),
+    return Conjunction(
+        MatrixIdentity(eta_a * gram @ gram + delta * gram, eta_w * beta @ beta.T, SHAPES, ISOTROPIC),
+        MatrixIdentity(shifted @ shifted, right, SHAPES, ISOTROPIC),
     )
 
 

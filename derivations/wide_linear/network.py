@@ -22,7 +22,7 @@ from symdyn.calculus.matrix import (
 )
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction, Existence
 
 beta = W.T @ A
 fit = X @ beta - Y
@@ -69,13 +69,10 @@ def gradient_flow():
     U, V = matrix("U", h, c), matrix("V", h, d)
     slope = trace(U.T @ W @ gradient) + trace(V.T @ A @ gradient.T)
     descent = -eta_a * W @ X.T @ (X @ beta - Y), -eta_w * X.T @ (X @ beta - Y) @ A.T
-    return Existence(
-        r"$\dot A=-\eta_a WX^\top(X\beta-Y)$ and $\dot W^\top=-\eta_wX^\top(X\beta-Y)A^\top$",
-        (
-            MatrixDynamics(loss, slope, {A: U, W: V}, SIZES, name=r"\mathcal L"),
-            MatrixDynamics(A, descent[0], squared_flow, SIZES),
-            MatrixDynamics(W.T, descent[1], squared_flow, SIZES),
-        ),
+    return Conjunction(
+        MatrixDynamics(loss, slope, {A: U, W: V}, SIZES, name=r"\mathcal L"),
+        MatrixDynamics(A, descent[0], squared_flow, SIZES),
+        MatrixDynamics(W.T, descent[1], squared_flow, SIZES),
     )
 
 
@@ -100,13 +97,10 @@ def kronecker_sum():
     """The Kronecker sum C ⊕ D = C ⊗ I + I ⊗ D, and what it does to a matrix stacked by columns, or by rows."""
     C, D, B = matrix("C", c, c), matrix("D", d, d), matrix("B", d, c, r"\beta")
     image = B @ C.T + D @ B
-    return Existence(
-        r"$C\oplus D=C\otimes I_d+I_c\otimes D$ is $\beta\mapsto\beta C^\top+D\beta$ on columns",
-        (
-            MatrixIdentity(kron_sum(C, D), kron(C, eye(d)) + kron(eye(c), D), SIZES, name=r"C\oplus D"),
-            MatrixIdentity(vec(image), kron_sum(C, D) @ vec(B), SIZES),
-            MatrixIdentity(vec(image.T), kron_sum(D, C) @ vec(B.T), SIZES),
-        ),
+    return Conjunction(
+        MatrixIdentity(kron_sum(C, D), kron(C, eye(d)) + kron(eye(c), D), SIZES, name=r"C\oplus D"),
+        MatrixIdentity(vec(image), kron_sum(C, D) @ vec(B), SIZES),
+        MatrixIdentity(vec(image.T), kron_sum(D, C) @ vec(B.T), SIZES),
     )
 
 
@@ -115,12 +109,9 @@ def vec_of_a_product():
     """vec(ABC) = (Cᵀ ⊗ A) vec(B) for columns stacked; with rows stacked, A and Cᵀ change places."""
     left, middle, right = matrix("A", n, d), matrix("B", d, c), matrix("C", c, h)
     product = left @ middle @ right
-    return Existence(
-        r"$\mathrm{vec}(A B C)=(C^\top\otimes A)\,\mathrm{vec}(B)$",
-        (
-            MatrixIdentity(vec(product), kron(right.T, left) @ vec(middle), SIZES),
-            MatrixIdentity(vec(product.T), kron(left, right.T) @ vec(middle.T), SIZES),
-        ),
+    return Conjunction(
+        MatrixIdentity(vec(product), kron(right.T, left) @ vec(middle), SIZES),
+        MatrixIdentity(vec(product.T), kron(left, right.T) @ vec(middle.T), SIZES),
     )
 
 
@@ -151,11 +142,8 @@ def tangent_kernel():
     change = of_W @ vec(dW.T) + of_A @ vec(dA)
     kernel = eta_w * of_W @ of_W.T + eta_a * of_A @ of_A.T
     sandwich = kron(eye(c), X) @ M @ kron(eye(c), X.T)
-    return Existence(
-        r"$K=(I_c\otimes X)(\eta_wA^\top A\oplus\eta_aW^\top W)(I_c\otimes X^\top)$",
-        (
-            MatrixDynamics(vec(output), change, {A: dA, W: dW}, SIZES, name=r"\mathrm{vec}(f(X))"),
-            MatrixIdentity(kernel, sandwich, SIZES, name="K"),
-        ),
+    return Conjunction(
+        MatrixDynamics(vec(output), change, {A: dA, W: dW}, SIZES, name=r"\mathrm{vec}(f(X))"),
+        MatrixIdentity(kernel, sandwich, SIZES, name="K"),
         compiles=sandwich,
     )

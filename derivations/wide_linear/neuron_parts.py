@@ -14,10 +14,10 @@ from derivations.single_neuron.quantities import kappa_minus, kappa_plus
 from derivations.wide_linear.network import M, balance
 from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, substitute, sum_over, trace
-from symdyn.compile.named import unfold
+from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction
 
 RATES = Rules(positive(eta_a, eta_w))
 
@@ -52,19 +52,11 @@ def of_weights(x):
 @result(ledger=("kunin2024.thm2-gram",))
 def gram_of_a_neuron():
     """The Gram matrices and the norm of the function of one neuron."""
-    return Existence(
-        r"$\beta_k^\top\beta_k=\|w_k\|^2a_ka_k^\top$, $\beta_k\beta_k^\top=\|a_k\|^2w_kw_k^\top$, "
-        r"$\|\beta_k\|_F^2=\|a_k\|^2\|w_k\|^2$",
-        (
-            MatrixIdentity(function.T @ function, square(w) * a @ a.T, SIZES, name=r"\beta_k^\top\beta_k"),
-            MatrixIdentity(function @ function.T, square(a) * w @ w.T, SIZES, name=r"\beta_k\beta_k^\top"),
-            MatrixIdentity(
-                trace(function.T @ function), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"
-            ),
-            MatrixIdentity(
-                trace(function @ function.T), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"
-            ),
-        ),
+    return Conjunction(
+        MatrixIdentity(function.T @ function, square(w) * a @ a.T, SIZES, name=r"\beta_k^\top\beta_k"),
+        MatrixIdentity(function @ function.T, square(a) * w @ w.T, SIZES, name=r"\beta_k\beta_k^\top"),
+        MatrixIdentity(trace(function.T @ function), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"),
+        MatrixIdentity(trace(function @ function.T), square(a) * square(w), SIZES, name=r"\|\beta_k\|_F^2"),
     )
 
 
@@ -89,11 +81,7 @@ def norms_of_a_neuron():
             MatrixIdentity(square(w), of_weights(norms[1]), SIZES, RATES, name=r"\|w_k\|^2"),
         )
 
-    return Existence.of(
-        (readout / eta_w, input_ / eta_a),
-        facts,
-        r"$\|a_k\|^2=(\kappa_k+\delta_k)/(2\eta_w)$ and $\|w_k\|^2=(\kappa_k-\delta_k)/(2\eta_a)$",
-    )
+    return Characterised.of((readout / eta_w, input_ / eta_a), facts)
 
 
 @result(
@@ -112,13 +100,12 @@ def outer_products_of_a_neuron():
             MatrixIdentity(w @ w.T, of_weights(products[1]), SIZES, RATES, name=r"w_kw_k^\top"),
         )
 
-    return Existence.of(
+    return Characterised.of(
         (
             readout / (eta_w * norm2) * beta_k.T @ beta_k,
             input_ / (eta_a * norm2) * beta_k @ beta_k.T,
         ),
         facts,
-        r"$a_ka_k^\top$ and $w_kw_k^\top$ are known from $\beta_k\ne0$ and $\delta_k$",
     )
 
 
@@ -130,11 +117,10 @@ def outer_products_of_a_neuron():
 def part_of_a_neuron():
     """The part of the preconditioner that one neuron contributes, M_k = η_w a_k a_kᵀ ⊕ η_a w_k w_kᵀ."""
     part, by_layers = neuron_part(beta_k, delta), kron_sum(eta_w * a @ a.T, eta_a * w @ w.T)
-    return Existence.of(
+    return Characterised.of(
         part,
         lambda part: (MatrixIdentity(by_layers, of_weights(part), SIZES, RATES, name="M_k"),),
-        r"$M_k=\eta_wa_ka_k^\top\oplus\eta_aw_kw_k^\top$ is known from $\beta_k\ne0$ and $\delta_k$",
-        formula=f"M_k = {part.map(unfold).latex()}",
+        name=r"M_k",
     )
 
 
@@ -146,7 +132,4 @@ def neuron_decomposition():
     """
     of_neuron = W.T @ basis(k) @ basis(k).T @ A
     parts = sum_over(k, neuron_part(of_neuron, entry(balance, k, k)))
-    return Existence(
-        r"$M=\sum_kM_k$ where $\beta_k\ne0$ for all $k$, with $\delta_k=\Delta_{kk}$",
-        (MatrixIdentity(M, parts, SIZES, RATES, name="M"),),
-    )
+    return Conjunction(MatrixIdentity(M, parts, SIZES, RATES, name="M"))

@@ -11,7 +11,9 @@ equation Ẏ = -(N + δ/2)Y - Y(N + δ/2)ᵀ + 2η_w I. Hence, with Z(0) = C₀�
     ν = (u̇ u⁻¹ - δ/2 I)/η_a,        C = e^{δt} vᵀ Z⁻¹ v,        Ż = 2η_w e^{δt} v vᵀ,
 
 and Z is a quadratic polynomial of N₀ whose coefficients are integrals of functions of R, known on its eigenvalues.
-The paper says that this cannot easily be done unless ν and S share their eigenvectors (kunin2024, App. B.1.1).
+The paper decouples the system into scalar equations where ν and S share their eigenvectors, and says that it cannot be
+solved easily otherwise. Of the way it goes that is true: where ν stays diagonal in a fixed basis, S is diagonal in it.
+That there is another way does not contradict it (kunin2024, App. B.1.1).
 """
 
 from __future__ import annotations
@@ -20,11 +22,22 @@ import sympy as sp
 
 from derivations.wide_linear.shared_width import C_velocity, nu_velocity
 from derivations.wide_linear.symbols import J1, J2, J3, S, c, delta, eta_a, eta_w, nu, rho, t
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, random_matrix, rule, substitute, zero
+from symdyn.calculus.matrix import (
+    Declaration,
+    Rules,
+    cayley,
+    commuting,
+    eye,
+    matrix,
+    random_matrix,
+    rule,
+    substitute,
+    zero,
+)
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Solution
+from symdyn.result import result
+from symdyn.statement import Conjunction, Existence, Solution
 
 SHAPES = ({c: 2}, {c: 3})
 one = eye(c)
@@ -62,11 +75,12 @@ def functions_of_root():
     right_speed, left_speed = speeds = P @ H + K @ N0, H @ P + N0 @ K
     at_first = {K: one, H: zero(c, c)}
     first, second = {K: P @ H, H: K}, {K: H @ P, H: K}
+    of_root = Rules(commuting(P, H))
     return (
-        MatrixDynamics(right, right_speed, first, SHAPES, name="u"),
-        MatrixDynamics(right_speed, P @ right, first, SHAPES, name=r"\dot u"),
-        MatrixDynamics(left, left_speed, second, SHAPES, name="v"),
-        MatrixDynamics(left_speed, left @ P, second, SHAPES, name=r"\dot v"),
+        MatrixDynamics(right, right_speed, first, SHAPES, of_root, name="u"),
+        MatrixDynamics(right_speed, P @ right, first, SHAPES, of_root, name=r"\dot u"),
+        MatrixDynamics(left, left_speed, second, SHAPES, of_root, name="v"),
+        MatrixDynamics(left_speed, left @ P, second, SHAPES, of_root, name=r"\dot v"),
         *(
             MatrixIdentity(substitute(x, at_first), one, SHAPES, name=f"{name}(0)")
             for name, x in zip("uv", solutions, strict=True)
@@ -85,15 +99,11 @@ def riccati_linearised():
     shifted = eta_a * nu + delta / 2 * one
     square = delta**2 / 4 * one + eta_a * eta_w * S
     from_right = {u: u_dot, u_dot: P @ u, ui: -ui @ u_dot @ ui}
-    return Existence(
-        r"$N=\dot uu^{-1}=v^{-1}\dot v$ solves $\dot N=P-N^2$, for $N=\eta_a\nu+\frac\delta2I$ and "
-        r"$P=\frac{\delta^2}4I+\eta_a\eta_wS$",
-        (
-            MatrixIdentity(eta_a * nu_velocity(nu, S), square - shifted @ shifted, SHAPES, name=r"\dot N"),
-            MatrixDynamics(u_dot @ ui, P - u_dot @ ui @ u_dot @ ui, from_right, SHAPES, of_u, name="N"),
-            MatrixConservation(v @ u_dot - v_dot @ u, linear, SHAPES),
-            *functions_of_root(),
-        ),
+    return Conjunction(
+        MatrixIdentity(eta_a * nu_velocity(nu, S), square - shifted @ shifted, SHAPES, name=r"\dot N"),
+        MatrixDynamics(u_dot @ ui, P - u_dot @ ui @ u_dot @ ui, from_right, SHAPES, of_u, name="N"),
+        MatrixConservation(v @ u_dot - v_dot @ u, linear, SHAPES),
+        *functions_of_root(),
     )
 
 
@@ -107,20 +117,17 @@ def bernoulli_linearised():
     own_pull = vi @ v_dot + delta / 2 * one
     moving = {v: v_dot, vi: -vi @ v_dot @ vi, Z: 2 * eta_w * growth * v @ v.T, growth: delta * growth}
     ratio, inverse_Y = (pull - delta * one) / eta_a, Y.inverse()
-    return Existence(
-        r"$C^{-1}=e^{-\delta t}v^{-1}Zv^{-\top}$ with $\dot Z=2\eta_we^{\delta t}vv^\top$",
-        (
-            MatrixDynamics(inverse_Y, C_velocity(ratio, inverse_Y), {Y: rate}, SHAPES, name="C"),
-            MatrixDynamics(
-                closed,
-                -own_pull @ closed - closed @ own_pull.T + 2 * eta_w * one,
-                moving,
-                SHAPES,
-                of_v,
-                name="C^{-1}",
-            ),
-            MatrixIdentity(substitute(closed, {vi: one, growth: sp.S.One}), Z, SHAPES, name="C_0^{-1}"),
+    return Conjunction(
+        MatrixDynamics(inverse_Y, C_velocity(ratio, inverse_Y), {Y: rate}, SHAPES, name="C"),
+        MatrixDynamics(
+            closed,
+            -own_pull @ closed - closed @ own_pull.T + 2 * eta_w * one,
+            moving,
+            SHAPES,
+            of_v,
+            name="C^{-1}",
         ),
+        MatrixIdentity(substitute(closed, {vi: one, growth: sp.S.One}), Z, SHAPES, name="C_0^{-1}"),
     )
 
 
@@ -225,11 +232,41 @@ def closed_form():
     )
 
 
-@printed(
-    "kunin2024.ch-solvability",
-    quote=r"Unless $\nu$ and $\beta_*^\top\beta_*$ share the same eigenspace",
-    severity="scope",
-)
-def printed_shared_eigenspace():
-    """As printed, what is solved has ν and S with the same eigenvectors, so that they commute."""
-    return MatrixIdentity(nu @ S, S @ nu, SHAPES)
+basis, nu_dot = matrix("E", c, c), matrix("nud", c, c, r"\dot\nu")
+
+
+def _alike(letters, rules):
+    """Matrices that are diagonal in one basis, E with distinct eigenvalues."""
+
+    def sampler(generator, sizes):
+        turn = cayley(generator, sizes[c])
+
+        def diagonal(letter):
+            return turn * sp.diag(*random_matrix(generator, matrix("X", c, 1).letter, sizes)) * turn.T
+
+        return {letter.letter: diagonal(letter) for letter in letters}
+
+    return Rules(Declaration("one basis", rules, tuple(x.letter for x in letters), sampler))
+
+
+SHARED = _alike((nu, S), (rule(S @ nu, nu @ S),))
+FIXED = _alike((basis, nu, nu_dot), (rule(basis @ nu, nu @ basis), rule(basis @ nu_dot, nu_dot @ basis)))
+
+
+@result(ledger=("kunin2024.ch-solvability",), uses=("wide_linear.ratio_dynamics",))
+def decoupling():
+    """The equation of ν decouples into scalar ones in a fixed basis if and only if ν and S share their eigenvectors.
+
+    If they do, they go on doing so. If ν and ν̇ are diagonal in a basis, that is if they commute with a matrix E of
+    distinct eigenvalues, then S is, since it is a polynomial of the two.
+    """
+    task = nu_dot + delta * nu + eta_a * nu @ nu
+    velocity = nu_velocity(nu, S)
+    return Existence(
+        r"$[\nu,S]=0$ stays, and $[\nu,E]=[\dot\nu,E]=0$ gives $[S,E]=0$",
+        (
+            MatrixIdentity(velocity @ S, S @ velocity, SHAPES, SHARED, name=r"\dot\nu S"),
+            MatrixIdentity(substitute(task, {nu_dot: velocity}), eta_w * S, SHAPES, name=r"\eta_wS"),
+            MatrixIdentity(task @ basis, basis @ task, SHAPES, FIXED, name=r"\eta_wSE"),
+        ),
+    )

@@ -18,7 +18,7 @@ from symdyn.calculus.matrix import Declaration, Rules, evaluate, eye, kron, matr
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality
+from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
 
 R_c = matrix("R_c", c, c, symmetric=True)
 R_d = matrix("R_d", d, d, symmetric=True)
@@ -60,19 +60,13 @@ WORDS = (
 @result(ledger=("kunin2024.thm3-M-isotropic",), uses=LEMMA_KEYS)
 def isotropic_form():
     """The preconditioner of an isotropic network, δ = 0, δ > 0 with h = c, or δ < 0 with h = d."""
-    return Existence(
-        rf"$M=R_c\otimes I_d+I_c\otimes R_d$ with {WORDS}",
-        (MatrixIdentity(M, kron(R_c, eye(d)) + kron(eye(c), R_d), SHAPES, LEMMAS, name="M"),),
-    )
+    return Conjunction(MatrixIdentity(M, kron(R_c, eye(d)) + kron(eye(c), R_d), SHAPES, LEMMAS, name="M"))
 
 
 @result(ledger=("kunin2024.thm3-self-consistent-ode",), uses=LEMMA_KEYS)
 def self_consistent_dynamics():
     """The function of an isotropic network obeys an equation of its own, with G = XᵀP for the squared loss."""
-    return Existence(
-        rf"$\dot\beta=-GR_c-R_dG$ with {WORDS}",
-        (MatrixDynamics(beta, -(G @ R_c + R_d @ G), flow, SHAPES, LEMMAS, name=r"\beta"),),
-    )
+    return Conjunction(MatrixDynamics(beta, -(G @ R_c + R_d @ G), flow, SHAPES, LEMMAS, name=r"\beta"))
 
 
 def eigenvalue(one, other):

@@ -19,9 +19,9 @@ from derivations.wide_linear import symbols
 from derivations.wide_linear.isotropy import RATES, draw
 from derivations.wide_linear.symbols import C, S, beta_star, c, d, delta, eta_a, eta_w, h, nu
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, substitute
+from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixDynamics
 from symdyn.result import printed, result
-from symdyn.statement import Existence
 
 A, W = matrix("A", c, c), matrix("W", c, d)
 UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}
@@ -79,20 +79,18 @@ def at_unit_rates(x):
 @result(ledger=("kunin2024.ch-nu-riccati",), uses=("wide_linear.isotropic_initialisation",))
 def ratio_dynamics():
     """The matrix Riccati equation of ν = A⁻¹Wβ_*, for all rates."""
-    return Existence.of(
+    return Characterised.of(
         nu_velocity(nu, S),
         lambda velocity: (MatrixDynamics(ratio, of_weights(velocity), flow, SHAPES, ANY_RATES, name=r"\nu"),),
-        r"$\dot\nu=\eta_wS-\delta\nu-\eta_a\nu^2$ for $\nu=A^{-1}W\beta_*$, $S=\beta_*^\top\beta_*$",
     )
 
 
 @result(ledger=("kunin2024.ch-C-bernoulli",), uses=("wide_linear.isotropic_initialisation",))
 def gram_dynamics():
     """The matrix Bernoulli equation of C = AᵀA, driven by ν, for all rates."""
-    return Existence.of(
+    return Characterised.of(
         C_velocity(nu, C),
         lambda velocity: (MatrixDynamics(gram, of_weights(velocity), flow, SHAPES, ANY_RATES, name="C"),),
-        r"$\dot C=C(\eta_a\nu+\delta I)+(\eta_a\nu+\delta I)^\top C-2\eta_wC^2$ for $C=A^\top A$",
     )
 
 

@@ -18,9 +18,10 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import eye, kron_sum, matrix
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality
+from symdyn.statement import Asymptotic, Conjunction, Identity, Inequality
 
 x = norm2(beta)
 x_rates = eta_a * eta_w * x
@@ -68,21 +69,13 @@ def directed(identity_share):
 @result(ledger=("kunin2024.h1-M-c1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(delta),))
 def one_output_preconditioner():
     """With one hidden neuron and one output, M is a multiple of the identity plus a projector on β."""
-    return Existence.of(
-        one_output,
-        lambda operator: special(operator, d, 1),
-        r"for h = c = 1, $M=\frac{\kappa+\delta}2I_d+\frac{\kappa-\delta}2\frac{\beta\beta^\top}{\|\beta\|^2}$",
-    )
+    return Characterised.of(one_output, lambda operator: special(operator, d, 1))
 
 
 @result(ledger=("kunin2024.h1-M-d1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(-delta),))
 def one_input_preconditioner():
     """With one hidden neuron and one input, the identity and the projector change places."""
-    return Existence.of(
-        one_input,
-        lambda operator: special(operator, 1, c),
-        r"for h = d = 1, $M=\frac{\kappa+\delta}2\frac{\beta^\top\beta}{\|\beta\|^2}+\frac{\kappa-\delta}2I_c$",
-    )
+    return Characterised.of(one_input, lambda operator: special(operator, 1, c))
 
 
 @result(
@@ -96,15 +89,11 @@ def one_neuron_limits():
     Of the two weights (κ + δ)/2 and (κ - δ)/2, one is |δ| + O(1/δ) and the other O(1/δ), β and the rates held fixed.
     """
     weights, none = (plus / 2, minus / 2), sp.S.Zero
-    return Existence(
-        r"$\delta\to\infty$: $M\to\delta I_d$ for c = 1 and $\delta\hat\beta\hat\beta^\top$ for d = 1; "
-        r"$\delta\to-\infty$: the roles are exchanged",
-        (
-            Identity(one_output, Isotropic(weights[0], weights[1], x, beta), name="M_{c=1}"),
-            Identity(one_input, Isotropic(weights[1], weights[0], x, beta), name="M_{d=1}"),
-            Asymptotic(weights, (delta, none), delta, sp.oo, 1 / delta, sharp=True),
-            Asymptotic(weights, (none, -delta), delta, -sp.oo, 1 / delta, sharp=True),
-        ),
+    return Conjunction(
+        Identity(one_output, Isotropic(weights[0], weights[1], x, beta), name="M_{c=1}"),
+        Identity(one_input, Isotropic(weights[1], weights[0], x, beta), name="M_{d=1}"),
+        Asymptotic(weights, (delta, none), delta, sp.oo, 1 / delta, sharp=True),
+        Asymptotic(weights, (none, -delta), delta, -sp.oo, 1 / delta, sharp=True),
     )
 
 
@@ -120,16 +109,12 @@ def scalar_preconditioner():
     balanced = any_balance.with_cells(
         Cell("δ = 0", {eta_a: 1, eta_w: 1, x: 1}, {delta: sp.S.Zero}, "the balanced network")
     )
-    return Existence(
-        r"$M=\sqrt{\delta^2+4\eta_a\eta_w\|\beta\|^2}$, $|\delta|+O(1/\delta)$ for $\delta\to\pm\infty$, "
-        r"$2\sqrt{\eta_a\eta_w}\|\beta\|$ for $\delta=0$",
-        (
-            Identity(one_output.radial, k, name="M"),
-            Identity(one_input.radial, k, name="M"),
-            Asymptotic(k, delta, delta, sp.oo, 1 / delta, sharp=True),
-            Asymptotic(k, -delta, delta, -sp.oo, 1 / delta, sharp=True),
-            Identity(k, 2 * sp.sqrt(eta_a * eta_w) * length, on=balanced),
-            Inequality(2 * sp.sqrt(eta_a * eta_w) * length, ">", on=balanced),
-        ),
+    return Conjunction(
+        Identity(one_output.radial, k, name="M"),
+        Identity(one_input.radial, k, name="M"),
+        Asymptotic(k, delta, delta, sp.oo, 1 / delta, sharp=True),
+        Asymptotic(k, -delta, delta, -sp.oo, 1 / delta, sharp=True),
+        Identity(k, 2 * sp.sqrt(eta_a * eta_w) * length, on=balanced),
+        Inequality(2 * sp.sqrt(eta_a * eta_w) * length, ">", on=balanced),
         compiles=k,
     )

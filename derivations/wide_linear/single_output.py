@@ -33,9 +33,10 @@ from symdyn.calculus.matrix import (
     sum_over,
 )
 from symdyn.compile.named import NamedQuantity
+from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence
+from symdyn.statement import Conjunction, Existence
 
 _same = sp.Symbol("z", real=True)
 ones = sum_over(k, basis(k))
@@ -190,14 +191,9 @@ unit_flow = {letter: at_unit_rates(velocity) for letter, velocity in flow.items(
 def neuron_variables():
     """Signed norms, cosines and overlaps of the neurons, and what they say about β = Wᵀa."""
     m, f, Q, _, norm = of_weights
-    return Existence(
-        r"$\mu_k=a_k\|w_k\|$, $\phi_k=\frac{w_k^\top\beta_*}{\|w_k\|\|\beta_*\|}$, "
-        r"$Q_{kl}=\frac{w_k^\top w_l}{\|w_k\|\|w_l\|}$: "
-        r"$\|\beta\|^2=\mu^\top Q\mu$, $\beta^\top\beta_*=s\,\phi^\top\mu$",
-        (
-            MatrixIdentity((beta.T @ beta).scalar(), (m.T @ Q @ m).scalar(), WIDTHS, ANY_RATES),
-            MatrixIdentity((beta.T @ target).scalar(), norm * (f.T @ m).scalar(), WIDTHS, ANY_RATES),
-        ),
+    return Conjunction(
+        MatrixIdentity((beta.T @ beta).scalar(), (m.T @ Q @ m).scalar(), WIDTHS, ANY_RATES),
+        MatrixIdentity((beta.T @ target).scalar(), norm * (f.T @ m).scalar(), WIDTHS, ANY_RATES),
     )
 
 
@@ -240,10 +236,9 @@ def cosine_dynamics():
 @result(ledger=("kunin2024.c1-Q-closure",))
 def overlaps_from_norms():
     """The overlaps of the input weights are known from the signed norms and the conserved balance."""
-    return Existence.of(
+    return Characterised.of(
         computed_overlaps(mu, Delta),
         lambda found: (MatrixIdentity(of_weights[2], in_weights(found), WIDTHS, ANY_RATES, name="Q"),),
-        r"$\eta_aQ=\eta_wM\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$: with the two equations a closed system for $\mu,\phi$",
     )
 
 

@@ -8,16 +8,21 @@ hence
     η_w p² + η_a q² = √(δ² + 4 η_a η_w λ²),        λ̇ = uᵀβ̇v = -(η_w p² + η_a q²) uᵀGv.
 
 There are h such directions; what singular values there are beyond stay zero. Signed singular values along analytic
-singular vectors are meant: sorted absolute values have kinks where they cross or vanish (kunin2024, App. B.1.7).
+singular vectors are meant: sorted absolute values have kinks where they cross or vanish, and where two are equal only
+the singular vectors that go on along the path will do. The paper asks for neither. Its own start A = 0, W = I, where
+β = 0 and every orthonormal basis has singular vectors, moves to β_* = [[0, 1], [1, 0]] by λ̇ = (1, 1), of which the
+vectors U = V = I see nothing (kunin2024, App. B.1.7).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import sympy as sp
 
 from derivations.wide_linear.isotropy import RATES, layer, possible_signs, singular_values
 from derivations.wide_linear.network import balance, beta, flow
-from derivations.wide_linear.symbols import SIZES, A, G, W, X, Y, c, d, delta, eta_a, eta_w, h, p, q, sigma
+from derivations.wide_linear.symbols import SIZES, A, G, W, X, Y, c, d, delta, eta_a, eta_w, h, p, q, sigma, t
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
@@ -34,7 +39,7 @@ from symdyn.calculus.matrix import (
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity
+from symdyn.statement import Conjunction, Existence, Identity, Limit
 
 y, u, v = vector("y", h), vector("u", d), vector("v", c)
 lam = p * q
@@ -121,22 +126,67 @@ def singular_value_derivative():
 
     These turn without effect. Sorted absolute values have no derivative where two cross or one vanishes.
     """
-    return Existence(
-        r"$\dot\sigma=u^\top\dot\beta v$, together $\dot\lambda=\mathrm{diag}(U^\top\dot\beta V)$",
-        (
-            MatrixIdentity(
-                (u.T @ B @ v).scalar(), sigma, ({d: 2, c: 3}, {d: 3, c: 2}), MOVING, name=r"\sigma"
-            ),
-            MatrixDynamics(
-                (u.T @ B @ v).scalar(),
-                (u.T @ B_dot @ v).scalar(),
-                {B: B_dot, u: du, v: dv},
-                ({d: 2, c: 3}, {d: 3, c: 2}),
-                MOVING,
-                name=r"\sigma",
-            ),
+    return Conjunction(
+        MatrixIdentity((u.T @ B @ v).scalar(), sigma, ({d: 2, c: 3}, {d: 3, c: 2}), MOVING, name=r"\sigma"),
+        MatrixDynamics(
+            (u.T @ B @ v).scalar(),
+            (u.T @ B_dot @ v).scalar(),
+            {B: B_dot, u: du, v: dv},
+            ({d: 2, c: 3}, {d: 3, c: 2}),
+            MOVING,
+            name=r"\sigma",
         ),
     )
+
+
+first, second = sp.symbols("l1 l2", real=True)
+v11, v12, v21, v22 = sp.symbols("v11 v12 v21 v22", real=True)
+apart = sp.Symbol("apart", real=True)
+TWO = (t, first, second, v11, v12, v21, v22)
+SIMPLE = Cell("λ_1 > λ_2 > 0", {second: 1, apart: 1}, {first: second + apart})
+EQUAL = Cell("λ_1 = λ_2 > 0", {second: 1}, {first: second})
+VANISHING = Cell(
+    "β = 0",
+    {v12: 1},
+    {first: sp.S.Zero, second: sp.S.Zero, v11: sp.S.Zero, v22: sp.S.Zero, v21: v12},
+    "A = 0, W = I and β_* = v_12 [[0, 1], [1, 0]]",
+)
+any_two = Domain(
+    TWO, (), (SIMPLE, EQUAL, VANISHING), words="β = diag(λ_1, λ_2) with U = V = I, d = c = h = 2"
+)
+two_apart = any_two.with_cells(SIMPLE)
+DISTINCT = (
+    "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"
+    " singular values coincide others decompose β as well, and where one vanishes it has a kink"
+)
+
+
+def first_velocities(entries):
+    """The velocities of the two singular values of diag(λ_1, λ_2) + t V at t = 0 are V_11 and V_22."""
+    (x, y), (z, w) = (entries[0], entries[1]), (entries[2], entries[3])
+    one, other = first + t * x, second + t * w
+    sum_, gap = (
+        sp.sqrt((one + sign * other) ** 2 + t**2 * (y - sign * z) ** 2) for sign in (1, -1)
+    )  # the sum of the two singular values and their difference
+    return Existence(
+        r"$\dot\lambda=\mathrm{diag}(U^\top\dot\beta V)$ for the singular vectors $U=V=I$ of a diagonal β",
+        (
+            Limit(((sum_ + gap) / 2 - first) / t, t, sp.S.Zero, x),
+            Limit(((sum_ - gap) / 2 - second) / t, t, sp.S.Zero, w),
+        ),
+    )
+
+
+@printed(
+    "kunin2024.sv-derivative",
+    quote=r"collected $\dot\lambda=\mathrm{diag}(U^\top\dot\beta V)$",
+    domain=any_two,
+    hypothesis=DISTINCT,
+    under=two_apart,
+)
+def printed_singular_value_derivative():
+    """As printed, for the singular values and any of their singular vectors, on β + tβ̇ with t > 0."""
+    return first_velocities((v11, v12, v21, v22))
 
 
 @result(ledger=("kunin2024.lemma10-alignment",))
@@ -218,6 +268,32 @@ def singular_value_dynamics():
     )
 
 
+balanced_two = replace(any_two, scalars=(*TWO, delta))
+balanced_apart = balanced_two.with_cells(SIMPLE)
+
+
+def isotropic_velocities():
+    """What isotropic weights make of the gradient G: -κ_i G_ii, and -(κ_1 + κ_2) G_ij/2 off the diagonal.
+
+    For AᵀA = diag(p_i²), WᵀW = diag(q_i²) with p_i² = (κ_i + δ)/2 and q_i² = (κ_i - δ)/2, -(G AᵀA + WᵀW G).
+    """
+    one, other = (sp.sqrt(delta**2 + 4 * x**2) for x in (first, second))
+    mixed = (one + other) / 2
+    return -one * v11, -mixed * v12, -mixed * v21, -other * v22
+
+
+@printed(
+    "kunin2024.lemma10-M-diagonal",
+    quote=r"$\dot\lambda=-M\nabla_\lambda\mathcal L$",
+    domain=balanced_two,
+    hypothesis=DISTINCT,
+    under=balanced_apart,
+)
+def printed_singular_value_dynamics():
+    """As printed, for the singular values, with the gradient ∂L/∂λ_i = (UᵀGV)_ii of the paper; v_ij are those of G."""
+    return first_velocities(isotropic_velocities())
+
+
 def _draw_beyond(generator, sizes):
     """Weights of fewer neurons than inputs and outputs, and vectors that they do not see."""
     hidden, inputs, outputs = (sizes[size] for size in (h, d, c))
@@ -269,7 +345,4 @@ def singular_value_gradient():
     """
     fit = X @ B - Y
     slope = (u.T @ X.T @ fit @ v).scalar()
-    return Existence(
-        r"$\partial\mathcal L/\partial\lambda_i=(U^\top X^\top(X\beta-Y)V)_{ii}$",
-        (MatrixDynamics(trace(fit.T @ fit) / 2, slope, {B: u @ v.T}, SIZES, name=r"\mathcal L"),),
-    )
+    return Conjunction(MatrixDynamics(trace(fit.T @ fit) / 2, slope, {B: u @ v.T}, SIZES, name=r"\mathcal L"))

@@ -46,7 +46,8 @@ class Quantity:
     `definition` may use other named quantities. `derivative` maps the formal arguments to the partial
     derivatives, None to differentiate the definition. `cells` are tried in order; outside all of them the
     quantity is NaN when compiled; without cells the definition is computed. `operation` names a primitive of
-    the compiler that computes the definition directly. `domain` is where the quantity is used.
+    the compiler that computes the definition directly. `domain` is where the quantity is used, and `forms_on`, if that
+    is less, where its cells are claimed to equal the definition.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Quantity:
     derivative: Callable[..., Sequence[Expr]] | None = None
     operation: str | None = None
     domain: Any = sympy.true
+    forms_on: Any = sympy.true
 
     def at(self, expr: Expr, args: Sequence[Expr]) -> Expr:
         """An expression or condition in the formal arguments, at the given ones."""
@@ -117,6 +119,7 @@ def NamedQuantity(
     module: str,
     operation: str | None = None,
     domain: Any = sympy.true,
+    forms_on: Any = sympy.true,
 ) -> Any:
     r"""Make the SymPy function of a named quantity.
 
@@ -134,6 +137,7 @@ def NamedQuantity(
         derivative,
         operation,
         domain,
+        forms_on,
     )
     _validate(quantity)
     known = _REGISTRY.get(name)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot, Vector
-from symdyn.domain import Cell, Domain
+from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.claim import Finding, atoms, entries
-from symdyn.proof.tower import Undecided
+from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, entries, examined
+from symdyn.proof.quantities import faults_of
+from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Verdict, weakest
 from symdyn.statement import Chain, Definition, Experiment, Identity, Inequality, Statement
 
@@ -46,8 +48,12 @@ def decide(statement: Statement, domain: Domain | None = None, seconds: float = 
         return Verdict("REFUTED", refuted.grade, refuted.evidence, spent, refuted.witness, parts=parts)
     if not outcomes:
         return Verdict("UNKNOWN", "tested", "the statement claims nothing that could be checked", spent)
-    outcome = next((o for o in ("UNKNOWN", "AGREES") if o in outcomes), "PROVED")
-    evidence = "; ".join(dict.fromkeys([f.evidence for f in findings] + [p.evidence for p in parts]))
+    outcome = next((o for o in ("UNKNOWN", "ARGUED", "AGREES") if o in outcomes), "PROVED")
+    texts = dict.fromkeys([f.evidence for f in findings] + [p.evidence for p in parts])
+    evidence = "; ".join(text for text in texts if text)
+    if statement.argued and outcome != "UNKNOWN":
+        outcome, grades = "ARGUED", [*grades, "argued"]
+        evidence = f"that it follows from its facts is said in words; the facts: {evidence}"
     return Verdict(outcome, weakest(grades), evidence, spent, parts=parts)
 
 
@@ -58,9 +64,32 @@ def _findings(statement: Statement, domain: Domain, seconds: float) -> Iterator[
     if isinstance(statement, Definition):
         yield _well_formed(statement, domain)
         return
+    for fault in faults_of(statement.expressions):
+        yield Finding("UNKNOWN", "tested", fault)
+    for cell in domain.cells:
+        yield from _on_cell(statement, domain, cell, seconds)
+
+
+def _on_cell(statement: Statement, domain: Domain, cell: Cell, seconds: float) -> Iterator[Finding]:
+    """What is found of the claims of a statement on a cell: where they are not defined, they can only be refuted."""
+    undefined = [
+        found
+        for claim in _defined(statement)
+        if (found := _decide_claim(claim, domain, cell, seconds)).outcome != "PROVED"
+    ]
     for claim in statement.claims():
-        for cell in domain.cells:
+        if not undefined:
             yield _decide_claim(claim, domain, cell, seconds)
+        elif (found := _decide_claim(claim, domain, cell, seconds, ("refutation",))).outcome == "REFUTED":
+            yield found
+    yield from undefined
+
+
+def _defined(statement: Statement) -> Iterator[Defined]:
+    """That both sides, as they are written, are real and finite wherever they are compared."""
+    if isinstance(statement, (Identity, Inequality)):
+        form = getattr(statement, "compiles", None)
+        yield Defined((statement.lhs, statement.rhs, *(() if form is None else (form,))))
 
 
 def _well_formed(statement: Definition, domain: Domain) -> Finding:
@@ -75,21 +104,44 @@ def _well_formed(statement: Definition, domain: Domain) -> Finding:
     return Finding("PROVED", "definition", f"well-formed at {count} values of its domain")
 
 
-def _decide_claim(claim: Any, domain: Domain, cell: Cell, seconds: float) -> Finding:
-    """Prove, or else refute, or else test on points: the first that succeeds."""
+def _decide_claim(
+    claim: Any,
+    domain: Domain,
+    cell: Cell,
+    seconds: float,
+    ways: tuple[str, ...] = ("proof", "refutation", "test"),
+) -> Finding:
+    """Prove, or else refute, or else test on points: the first that succeeds.
+
+    A proof is put to refutation before it counts. An exception in one of the three leaves the claim undecided, unless
+    another one refutes it.
+    """
     obstacles: list[str] = []
-    for attempt in (claim.prove, claim.refute, claim.test):
+    failed = False
+    attempts = {"proof": partial(examined, claim), "refutation": claim.refute, "test": claim.test}
+    for name in ways:
+        attempt = attempts[name]
         try:
             with cpu_budget(seconds):
                 finding = attempt(domain, cell)
+        except (EmptyDomain, ProofRefuted):
+            raise
         except (Undecided, BudgetExceeded, NotImplementedError) as obstacle:
             obstacles.append(str(obstacle))
             continue
-        if finding is not None and finding.outcome != "UNKNOWN":
+        except Exception as failure:
+            failed = True
+            obstacles.append(f"the {name} ended in {type(failure).__name__}: {failure}")
+            continue
+        if (
+            finding is not None
+            and finding.outcome != "UNKNOWN"
+            and (finding.outcome == "REFUTED" or not failed)
+        ):
             return finding  # type: ignore[no-any-return]
-        if finding is not None:
+        if finding is not None and not failed:
             obstacles.append(finding.evidence)
-    return Finding("UNKNOWN", "tested", "; ".join(obstacles))
+    return Finding("UNKNOWN", "tested", "; ".join(dict.fromkeys(obstacles)))
 
 
 def refuted(statement: Statement, domain: Domain) -> bool:
@@ -99,9 +151,11 @@ def refuted(statement: Statement, domain: Domain) -> bool:
         for cell in domain.cells:
             try:
                 with cpu_budget(SECONDS):
-                    if claim.refute(domain, cell) is not None:
+                    if getattr(claim, "strike", claim.refute)(domain, cell) is not None:
                         return True
-            except (Undecided, BudgetExceeded, NotImplementedError):
+            except EmptyDomain:
+                raise
+            except Exception:  # a mutant that is not refuted survives, whatever kept it from being refuted
                 continue
     return any(refuted(fact, domain) for fact in statement.facts())
 
@@ -117,14 +171,16 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
     domain = statement.domain or domain or default_domain(statement)
     verdict = decide(statement, domain)
     killed, survivors = [], []
-    if verdict.holds and verdict.grade != "definition":
+    if verdict.stands and (verdict.facts or verdict.grade) != "definition":
         for label, mutant in statement.mutants():
             if refuted(mutant, domain):
                 killed.append(label)
             elif not _accounted_for(mutant, statement, domain):
                 survivors.append(label)
         if len(killed) < FEWEST_MUTANTS and not few_mutants:
-            survivors.append(f"only {len(killed)} mutants were refuted, and no reason is given")
+            survivors.append(
+                f"only {len(killed)} of {FEWEST_MUTANTS} mutants were refuted; say why in few_mutants=…"
+            )
     spent = time.process_time() - start
     return Verdict(
         verdict.outcome,
@@ -144,4 +200,5 @@ def _accounted_for(mutant: Statement, statement: Statement, domain: Domain) -> b
         return True
     if isinstance(mutant, Chain) and mutant.characterised is not None:
         mutant = Identity(mutant.compiles, statement.value)
-    return decide(mutant, domain, seconds=5.0).outcome == "PROVED"
+    outcome = decide(mutant, domain, seconds=5.0).outcome
+    return outcome == "PROVED" or (statement.argued and outcome == "ARGUED")

@@ -2,16 +2,15 @@
 
 * `Zero(x)`: a scalar, vector or operator vanishes identically. Proved by a normal form, refuted by a point.
 * `Sign(x, relation)`: a scalar is positive (or non-negative, …) everywhere.
-* `LimitIs(x, variable, to, value)`: the limit exists and equals the value.
-* `Order(x, variable, to, scale)`: x = O(scale), that is x/scale has a finite limit; sharp if it is not zero.
+
+Limits and orders are in `symdyn.proof.limits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
@@ -19,12 +18,27 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.vectors import Linear
+from symdyn.calculus.vectors import Dot, Linear
 from symdyn.compile.named import NamedFunction, unfold
-from symdyn.domain import Cell, Domain, Point
-from symdyn.proof.exponentials import limit_at_infinity
-from symdyn.proof.numbers import certified_sign, enclosure, residual_size
-from symdyn.proof.tower import Tower, Undecided
+from symdyn.domain import Cell, Domain, EmptyDomain, Point
+from symdyn.domain import holds as holds_in
+from symdyn.proof.budget import BudgetExceeded, cpu_budget
+from symdyn.proof.cases import Case, in_all_cases, signs_of
+from symdyn.proof.defined import (
+    Demand,
+    Undefined,
+    cauchy_schwarz,
+    compare,
+    demands,
+    distinct,
+    facts_of,
+    nonzero_vectors,
+    relations,
+)
+from symdyn.proof.loci import jumps, points_near
+from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.tower import Tower
+from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
 
 
@@ -36,6 +50,28 @@ class Finding:
     grade: str
     evidence: str
     witness: Witness | None = None
+
+
+class ProofRefuted(RuntimeError):
+    """What was proved is refuted at a point: a bug of the engine, which stops the audit and never becomes a verdict."""
+
+
+EXAMINATION = 5.0
+"""Seconds of CPU time in which a proof is put to refutation; what is not refuted by then stands."""
+
+
+def examined(claim: Any, domain: Domain, cell: Cell) -> Finding:
+    """The proof of a claim, after the same claim was put to refutation. Raises ProofRefuted where that succeeds."""
+    finding: Finding = claim.prove(domain, cell)
+    if finding.outcome == "PROVED" and not getattr(claim, "examines_itself", False):
+        with suppress(Undecided, NotImplementedError, BudgetExceeded), cpu_budget(EXAMINATION):
+            counter = getattr(claim, "cross_examine", claim.refute)(domain, cell)
+            if counter is not None:
+                raise ProofRefuted(
+                    f"a bug of the engine: '{finding.evidence}' was proved on '{cell.name}' and is refuted: "
+                    f"{counter.evidence} at {counter.witness}"
+                )
+    return finding
 
 
 def plain(expr: sp.Expr) -> sp.Expr:
@@ -97,23 +133,47 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
 
 def describe(point: Point) -> dict[str, str]:
     return {
-        str(name): "(" + ", ".join(map(str, value)) + ")" if isinstance(value, (list, tuple)) else str(value)
+        getattr(name, "name", None) or str(name): "(" + ", ".join(map(str, value)) + ")"
+        if isinstance(value, (list, tuple))
+        else str(value)
         for name, value in point.items()
     }
 
 
-def _signs(cell: Cell) -> Any:
-    def sign_of(symbol: Any) -> int | None:
-        s = cell.sign(symbol)
-        strict = symbol in cell.signs
-        return None if s is None else (2 * s if strict else s)
-
-    return sign_of
-
-
 def tower(cell: Cell) -> Tower:
     """A tower of roots with the signs of a cell."""
-    return Tower(_signs(cell))
+    return Tower(signs_of(cell))
+
+
+def case_of(domain: Domain, cell: Cell, *exprs: sp.Expr) -> Case:
+    """The cell as one case, with all that is known on it about some expressions."""
+    facts = facts_of(domain, cell)
+    known = {d for x, _ in facts for d in x.atoms(Dot)}
+    new = {d for x in exprs for d in x.atoms(Dot) if d.left != d.right} - known
+    return Case(cell, (*facts, *(gap for d in sorted(new, key=str) for gap in cauchy_schwarz(d))))
+
+
+FEW = 2
+"""Points in general position, in each dimension, at which a proof is put to refutation besides the degenerate ones."""
+
+
+def points_of(
+    domain: Domain, cell: Cell, near: Iterable[sp.Expr] = (), in_general: int = 6
+) -> Iterator[Point]:
+    """Points at which a claim is put to refutation: in general position, degenerate, and near zeros."""
+    found = False
+    for points in (domain.generic(cell, in_general), domain.degenerate(cell)):
+        with suppress(EmptyDomain):
+            for point in points:
+                found = True
+                yield point
+    if not found:
+        yield from domain.generic(cell)
+    yield from points_near((domain.unfold(x, cell) for x in near), domain, cell)
+
+
+def _with_cases(text: str, cases: int) -> str:
+    return text if cases == 1 else f"{text}, in each of {cases} cases"
 
 
 @dataclass(frozen=True)
@@ -126,7 +186,15 @@ class Zero:
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         """A point where x is certainly not zero, or None."""
         x = opened(self.x)
-        for point in domain.points(cell):
+        return self._refute_at(points_of(domain, cell, _jumps(x)), cell)
+
+    def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
+        """Refutation after a proof: rather by degenerate points than by many that are not."""
+        return self._refute_at(points_of(domain, cell, _jumps(opened(self.x)), FEW), cell)
+
+    def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
+        x = opened(self.x)
+        for point in points:
             for number in entries(x, point):
                 if number is sp.nan or number.has(sp.zoo, sp.nan, sp.oo):
                     continue
@@ -136,25 +204,36 @@ class Zero:
         return None
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
-        normal = [tower(cell).convert(c) for c in components(domain.unfold(self.x, cell))]
-        left = sum(1 for num, _ in normal if num)
-        if left:
-            raise Undecided(f"{left} of {len(normal)} normal forms of the {self.label} are not zero")
-        found = (
-            f"{len(normal)} normal form(s) vanish" if normal else "no term is left after collecting vectors"
-        )
-        return Finding("PROVED", "proved", f"{self.label}: {found}")
+        parts = components(domain.unfold(self.x, cell))
+
+        def attempt(case: Case) -> None:
+            normal = [case.tower().convert(case.read(c)) for c in parts]
+            left = sum(1 for num, _ in normal if num)
+            if left:
+                raise Undecided(f"{left} of {len(normal)} normal forms of the {self.label} are not zero")
+
+        cases = in_all_cases(case_of(domain, cell, *parts), attempt)
+        found = f"{len(parts)} normal form(s) vanish" if parts else "no term is left after collecting vectors"
+        return Finding("PROVED", "proved", _with_cases(f"{self.label}: {found}", cases))
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
-        """Residual below 1e-40 relative to its terms at 50 digits on points of the cell."""
-        x, count, worst = opened(self.x), 0, sp.Float(0)
-        for point in domain.points(cell):
+        """Zero exactly, or enclosed with zero in less than 1e-60, at every point of the cell that is tried."""
+        x, count = opened(self.x), 0
+        for point in points_of(domain, cell, _jumps(x)):
             for number in entries(x, point):
+                if not agrees_with_zero(number):
+                    at = ", ".join(f"{name} = {value}" for name, value in describe(point).items())
+                    return Finding(
+                        "UNKNOWN", "tested", f"{self.label}: {number} at {at} is not known to be zero"
+                    )
                 count += 1
-                worst = max(worst, residual_size(number))
-        if count and worst < sp.Float("1e-40"):
-            return Finding("AGREES", "tested", f"{self.label}: below 1e-40 at {count} points")
-        return Finding("UNKNOWN", "tested", f"{self.label}: {sp.N(worst, 3)} at {count} points")
+        return Finding(
+            "AGREES", "tested", f"{self.label}: zero, or enclosed with it in 1e-60, at {count} points"
+        )
+
+
+def _jumps(x: Any) -> list[sp.Expr]:
+    return [u for c in components(x) for u in jumps(c)]
 
 
 class ByProof:
@@ -200,6 +279,22 @@ class Compiles(ByProof, Zero):
         return None
 
 
+@dataclass(frozen=True)
+class IllPosed:
+    """What cannot be claimed, and why: never proved, refuted or tested."""
+
+    reason: str
+    x: Any = ()
+
+    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
+        return None
+
+    def prove(self, domain: Domain, cell: Cell) -> Finding:
+        raise Undecided(self.reason)
+
+    test = prove
+
+
 RELATIONS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False), "!=": (0, True)}
 
 
@@ -212,204 +307,133 @@ class Sign:
     label: str = "expression"
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        wanted, strict = RELATIONS[self.relation]
         x = opened(self.x)
-        for point in domain.points(cell):
+        return self._refute_at(points_of(domain, cell, [x, *jumps(x)]), cell)
+
+    def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
+        """Refutation after a proof, which says that there are no zeros to look for."""
+        return self._refute_at(points_of(domain, cell, jumps(opened(self.x)), FEW), cell)
+
+    def strike(self, domain: Domain, cell: Cell) -> Finding | None:
+        """Refutation of a mutant, which may be true as well, by the points that anyone would try."""
+        return self._refute_at(domain.generic(cell), cell)
+
+    def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
+        x = opened(self.x)
+        for point in points:
             (number,) = entries(x, point)
             if not number.is_finite:
                 continue
             s = certified_sign(number)
-            if s is None:
-                continue
-            bad = s == 0 if wanted == 0 else (s * wanted < 0 or (strict and s == 0))
-            if bad:
+            if s is not None and not compare(s, self.relation):
                 witness = Witness(describe(point), f"{self.label} = {enclosure(number)}", cell.name)
                 return Finding("REFUTED", "proved", f"not {self.label} {self.relation} 0", witness)
         return None
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
-        wanted, strict = RELATIONS[self.relation]
-        t = tower(cell)
-        s = t.sign(t.convert(plain(domain.unfold(self.x, cell))))
-        if s is None or (wanted and s * wanted < 0) or (strict and abs(s) < 2):
-            raise Undecided(f"the sign of the {self.label} does not follow from its terms")
-        return Finding("PROVED", "proved", f"{self.label} {self.relation} 0 from the signs of its terms")
+        x = plain(domain.unfold(self.x, cell))
+
+        def attempt(case: Case) -> None:
+            if not follows(case, case.read(x), self.relation):
+                raise Undecided(f"the sign of the {self.label} does not follow from its terms")
+
+        cases = in_all_cases(case_of(domain, cell, x), attempt)
+        text = f"{self.label} {self.relation} 0 from the signs of its terms"
+        return Finding("PROVED", "proved", _with_cases(text, cases))
 
     def test(self, domain: Domain, cell: Cell) -> Finding:
         return Finding("UNKNOWN", "tested", f"{self.label}: a sign is not decided by points")
 
 
-def _dummies(expr: sp.Expr, cell: Cell, variable: sp.Symbol) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
-    """Symbols with the assumptions of the cell built in, for SymPy's limits."""
-    back: dict[sp.Symbol, sp.Expr] = {}
-    rules: dict[sp.Symbol, sp.Expr] = {}
-    for symbol in sorted(expr.free_symbols - {variable}, key=str):
-        sign = cell.sign(symbol)
-        dummy = sp.Dummy(str(symbol), real=True) if sign is None else sp.Dummy(str(symbol), positive=True)
-        rules[symbol] = -dummy if sign == -1 else dummy
-        back[dummy] = -symbol if sign == -1 else symbol
-    return expr.xreplace(rules), back
-
-
-def _positive(symbol: Any) -> int | None:
-    """The sign of a symbol with built-in assumptions."""
-    return 2 if symbol.is_positive else None
-
-
-def _limit(
-    expr: sp.Expr, variable: sp.Symbol, to: sp.Expr, side: str, sign_of: Any = lambda symbol: None
-) -> sp.Expr:
-    """An exact one-sided limit: at infinity by dominant exponentials where that decides it, otherwise by SymPy.
-
-    There the variable is replaced by a positive one that tends to zero.
-    """
-    if to in (sp.oo, -sp.oo):
-        with suppress(Undecided):
-            limit = limit_at_infinity(expr.xreplace({variable: sp.sign(to) * variable}), variable, sign_of)
-            if limit is not None:
-                return limit
-    e = sp.Dummy("e", positive=True)
-    if to in (sp.oo, -sp.oo):
-        inner = expr.subs(variable, 1 / e if to is sp.oo else -1 / e)
-    else:
-        inner = expr.subs(variable, to + e if side == "+" else to - e)
-    return sp.limit(sp.powdenest(sp.together(inner)), e, 0, "+")
-
-
-def _nearby(variable: sp.Symbol, to: sp.Expr, side: str, digits: int) -> sp.Expr:
-    """An exact number close to the limit point, on the side of the limit."""
-    if to in (sp.oo, -sp.oo):
-        return sp.sign(to) * sp.Integer(10) ** digits
-    return to + (1 if side == "+" else -1) * sp.Rational(1, 10**digits)
-
-
-def _paired(x: Any, y: Any) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-    """The coefficients of x with those of y at the same vectors; a missing one is zero."""
-    if isinstance(x, Linear) and isinstance(y, Linear):
-        for v in dict.fromkeys((*x.terms, *y.terms)):
-            yield plain(x.terms.get(v, sp.S.Zero)), plain(y.terms.get(v, sp.S.Zero))
-    else:
-        yield from zip(components(x), components(y), strict=True)
+def follows(case: Case, x: sp.Expr, relation: str) -> bool:
+    """Whether x stands in a relation to zero throughout a case, by the signs that are known there."""
+    s = case.sign(x)
+    if relation == "!=":
+        return (s is not None and abs(s) == 2) or case.vanishes_nowhere(x)
+    wanted = 1 if relation in (">", ">=") else -1
+    if s is not None and s * wanted > 0:
+        return abs(s) == 2 or relation in (">=", "<=")
+    return relation in (">=", "<=") and case.vanishes(x)
 
 
 @dataclass(frozen=True)
-class LimitIs:
-    """lim x = value as the variable tends to a point from one side."""
+class Defined:
+    """Every part of some expressions is real and finite at every point."""
 
-    x: Any
-    variable: sp.Symbol
-    to: sp.Expr
-    value: Any
-    side: str = "+"
-    label: str = "limit"
-
-    def _gaps(self, domain: Domain, cell: Cell) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-        yield from _paired(*(domain.unfold(q, cell) for q in (self.x, self.value)))
-
-    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        for point in _points_without(domain, cell, self.variable, 3):
-            for x, value in self._gaps(domain, cell):
-                at = _at(x, point)
-                limit = _limit(at, self.variable, self.to, self.side)
-                gap = limit - _at(value, point)
-                if limit.is_infinite or (gap.is_finite and certified_sign(gap) not in (0, None)):
-                    text = f"the {self.label} is {limit}" + (
-                        "" if limit.is_infinite else f", off by {enclosure(gap)}"
-                    )
-                    return Finding(
-                        "REFUTED", "proved", "another limit", Witness(describe(point), text, cell.name)
-                    )
-        return None
+    sides: tuple[Any, ...]
+    label: str = "claim"
+    memory: dict[int, list[Demand]] = field(default_factory=dict, compare=False, repr=False)
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
-        for x, value in self._gaps(domain, cell):
-            inner, back = _dummies(x, cell, self.variable)
-            limit = _limit(inner, self.variable, self.to, self.side, _positive).xreplace(back)
-            num, _ = tower(cell).convert(limit - value)
-            if num:
-                raise Undecided(f"the {self.label} came out as {limit}")
-            self._approach(x, value, domain, cell)
-        return Finding("PROVED", "proved", f"{self.label}: exact limit, approached numerically")
-
-    def _approach(self, x: sp.Expr, value: sp.Expr, domain: Domain, cell: Cell) -> None:
-        """Guard against a wrong limit by the computer-algebra system: the values must come near."""
-        for point in _points_without(domain, cell, self.variable, 2):
-            at, goal = _at(x, point), sp.N(_at(value, point), 30)
-            gaps = []
-            for digits in (10, 20):
-                near = _nearby(self.variable, self.to, self.side, digits)
-                gaps.append(abs(sp.N(at.subs(self.variable, near), 30, maxn=2000) - goal))
-            rounding = sp.Float("1e-20") * (1 + abs(goal))
-            if not gaps[1] <= sp.Max(gaps[0], rounding) or gaps[1] > (1 + abs(goal)) / 1000:
-                raise Undecided(f"the {self.label} {value} is not approached at {describe(point)}")
-
-    def test(self, domain: Domain, cell: Cell) -> Finding:
-        count = 0
-        for point in _points_without(domain, cell, self.variable, 6):
-            for x, value in self._gaps(domain, cell):
-                limit = _limit(_at(x, point), self.variable, self.to, self.side)
-                if residual_size(limit - _at(value, point)) > sp.Float("1e-40"):
-                    return Finding("UNKNOWN", "tested", f"{self.label}: {limit} at a point")
-                count += 1
-        return Finding("AGREES", "tested", f"{self.label}: exact at {count} rational points")
-
-
-@dataclass(frozen=True)
-class Order:
-    """x = O(scale) as the variable tends to a point; with `sharp`, the ratio does not tend to zero."""
-
-    x: Any
-    variable: sp.Symbol
-    to: sp.Expr
-    scale: sp.Expr
-    side: str = "+"
-    sharp: bool = False
-    label: str = "remainder"
+        still_open = self._open(domain, cell)
+        if still_open:
+            raise Undecided("; ".join(map(self._missing, still_open)))
+        return Finding("PROVED", "proved", "")
 
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        largest = sp.Integer(0)
-        for point in _points_without(domain, cell, self.variable, 3):
-            for x in components(domain.unfold(self.x, cell)):
-                ratio = _limit(_at(x / self.scale, point), self.variable, self.to, self.side)
-                if ratio.is_infinite:
-                    text = f"{self.label}/({self.scale}) is unbounded"
-                    return Finding(
-                        "REFUTED", "proved", "a larger remainder", Witness(describe(point), text, cell.name)
-                    )
-                largest = max(largest, abs(ratio), key=lambda r: float(r))
-        if self.sharp and largest == 0:
-            text = f"{self.label}/({self.scale}) tends to 0"
-            return Finding("REFUTED", "proved", "the order is not attained", Witness({}, text, cell.name))
+        """A point of the cell at which a part is not real or not finite."""
+        found = self._open(domain, cell)
+        near = [x for demand in found for way in demand.alternatives for x, _ in way]
+        demanded = found or self._demands(domain, cell)
+        for point in points_of(domain, cell, near, 6 if found else FEW) if demanded else ():
+            for demand in demanded:
+                if holds_in(demand.given, point) and not self._met(demand, point):
+                    text = f"{self._missing(demand)}, which fails there"
+                    return Finding("REFUTED", "proved", text, Witness(describe(point), text, cell.name))
         return None
 
-    def prove(self, domain: Domain, cell: Cell) -> Finding:
-        found = []
-        for x in components(domain.unfold(self.x, cell)):
-            inner, back = _dummies(x / self.scale, cell, self.variable)
-            ratio = _limit(inner, self.variable, self.to, self.side, _positive)
-            if not ratio.is_finite:
-                raise Undecided(f"{self.label}/({self.scale}) tends to {ratio}")
-            found.append(ratio.xreplace(back))
-        if self.sharp and all(ratio == 0 for ratio in found):
-            raise Undecided(f"{self.label}/({self.scale}) tends to 0")
-        return Finding("PROVED", "proved", f"{self.label} = O({self.scale}), ratio tends to {found}")
-
     def test(self, domain: Domain, cell: Cell) -> Finding:
-        for point in _points_without(domain, cell, self.variable, 6):
-            for x in components(domain.unfold(self.x, cell)):
-                if not _limit(_at(x / self.scale, point), self.variable, self.to, self.side).is_finite:
-                    return Finding("UNKNOWN", "tested", f"{self.label}: unbounded ratio")
-        return Finding("AGREES", "tested", f"{self.label} = O({self.scale}) at rational points")
+        text = "; ".join(map(self._missing, self._open(domain, cell)))
+        return Finding("UNKNOWN", "tested", text)
+
+    def _missing(self, demand: Demand) -> str:
+        return f"{demand.place} in the {self.label} is a real number only where {demand}"
+
+    def _demands(self, domain: Domain, cell: Cell) -> list[Demand]:
+        parts = [c for side in self.sides for c in components(domain.unfold(side, cell))]
+        try:
+            return distinct(d for c in parts for d in demands(c))
+        except Undefined as obstacle:
+            raise Undecided(f"the {self.label} is refused: {obstacle}") from obstacle
+
+    def _open(self, domain: Domain, cell: Cell) -> list[Demand]:
+        """The demands that do not follow from what is known on the cell."""
+        if (known := self.memory.get(id(cell))) is not None:
+            return known
+        found = self._demands(domain, cell)
+        named = [x for d in found for way in d.alternatives for x, _ in way]
+        facts = (*case_of(domain, cell, *named).facts, *nonzero_vectors(domain, cell)) if found else ()
+        plain_case = Case(cell, tuple(facts))
+        self.memory[id(cell)] = [
+            d
+            for d in found
+            if not _grants(plain_case if d.given is sp.true else Case(cell, (*facts, *relations(d.given))), d)
+        ]
+        return self.memory[id(cell)]
+
+    def _met(self, demand: Demand, point: Point) -> bool:
+        """Whether a demand is met at a point, or cannot be decided there."""
+        return any(
+            all(self._may_hold(x, relation, point) for x, relation in way) for way in demand.alternatives
+        )
+
+    def _may_hold(self, x: sp.Expr, relation: str, point: Point) -> bool:
+        number = evaluate(x, point)
+        s = certified_sign(number)
+        return s is None or compare(s, relation)
 
 
-def _points_without(domain: Domain, cell: Cell, variable: sp.Symbol, count: int) -> Iterator[Point]:
-    """Points of a cell with the running variable left free; conditions on it are those of the limit."""
-    for point in islice(domain.points(cell), count):
-        yield {k: v for k, v in point.items() if k != variable}
+def _grants(case: Case, demand: Demand) -> bool:
+    return any(all(_granted(case, *r) for r in way) for way in demand.alternatives)
 
 
-def _at(expr: sp.Expr, point: Point) -> sp.Expr:
-    """An expression at a point that may leave some symbols free."""
-    expr = plain(formula(expr))
-    missing = {s: s for s in expr.free_symbols if s not in point and not hasattr(s, "left")}
-    return evaluate(expr, {**point, **missing})
+def _granted(case: Case, x: sp.Expr, relation: str) -> bool:
+    def attempt(here: Case) -> None:
+        if not follows(here, here.read(x), relation):
+            raise Undecided("it does not follow")
+
+    try:
+        in_all_cases(case, attempt)
+    except Undecided:
+        return False
+    return True

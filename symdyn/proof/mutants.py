@@ -20,6 +20,7 @@ from symdyn.calculus.vectors import Linear
 Mutation = tuple[str, Any]
 Part = tuple[str, sp.Expr, Any]
 MOST = 6
+FEWEST = 3
 
 
 def mutations(x: Any) -> list[Mutation]:
@@ -37,6 +38,9 @@ def mutations(x: Any) -> list[Mutation]:
                 continue
             if all(mutation[1] != old for _, old in found) and mutation[1] != x:
                 found.append(mutation)
+    for mutation in _multiplicands(parts) if len(found) < FEWEST else ():
+        if all(mutation[1] != old for _, old in found) and mutation[1] != x:
+            found.append(mutation)
     return found[:most]
 
 
@@ -101,6 +105,18 @@ def _exponents(parts: list[Part]) -> Iterator[Mutation]:
         inner = sorted(_inside(c), key=sp.default_sort_key)
         for old, new in inner:
             yield f"{_short(new)} for {_short(old)}{_of(name)}", put(_replaced(c, old, new))
+
+
+def _multiplicands(parts: list[Part]) -> Iterator[Mutation]:
+    """Changes of what a single term is made of, for claims with few others: an exponent, a factor less, one more."""
+    for name, c, put in parts:
+        for factor in sp.Mul.make_args(c) if not c.is_Add and c != 0 else ():
+            base, exponent = factor.as_base_exp()
+            if not factor.is_number:
+                yield f"{_short(base ** (exponent + 1))} for {_short(factor)}{_of(name)}", put(c * base)
+                yield f"no {_short(factor)}{_of(name)}", put(c / factor)
+        if c != 0:
+            yield f"half of {_short(c)}{_of(name)}", put(c / 2)
 
 
 def _replaced(c: sp.Expr, old: sp.Expr, new: sp.Expr) -> sp.Expr:

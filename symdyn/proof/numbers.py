@@ -1,8 +1,9 @@
 """Certified signs and enclosures of exact numbers.
 
-A number built from rationals by roots, exponentials and logarithms is evaluated in ball arithmetic where
-python-flint is installed, and otherwise in the interval arithmetic of mpmath. Either way the enclosure is
-rigorous, and a sign is reported only when the enclosure excludes zero.
+A number built from rationals by roots, exponentials, logarithms, trigonometric functions, the error function and Γ
+is evaluated in ball arithmetic where python-flint is installed, and otherwise in the interval arithmetic of mpmath,
+which knows fewer of these. Either way the enclosure is rigorous, and a sign is reported only when the enclosure
+excludes zero.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ from symdyn.calculus.formula import formula
 from symdyn.proof.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
+
+FINE = 500
+"""Bits at which a number that may be zero is enclosed, and shown if its sign is not seen before."""
+
+WIDTH = sp.Rational(1, 10**60)
+"""An enclosure that contains zero and is not wider agrees with zero."""
 
 INVERSE_HYPERBOLIC = {
     sp.atanh: lambda z: sp.log((1 + z) / (1 - z)) / 2,
@@ -56,8 +63,19 @@ class Intervals:
             raise NoEnclosure("the root of an interval that reaches below zero")
         return self.iv.sqrt(x)
 
+    def pi(self) -> Any:
+        return +self.iv.pi
+
+    def function(self, name: str, x: Any) -> Any:
+        if name not in ("sin", "cos"):
+            raise NoEnclosure(f"no interval rule for {name} without python-flint")
+        return getattr(self.iv, name)(x)
+
     def sign(self, x: Any) -> int | None:
         return 1 if x.a > 0 else -1 if x.b < 0 else None
+
+    def narrow(self, x: Any) -> bool:
+        return bool(x.delta < mpmath.mpf(10) ** -60)
 
     def show(self, x: Any) -> str:
         low, high = (mpmath.nstr(mpmath.mpf(end), 12) for end in (x.a, x.b))
@@ -91,8 +109,17 @@ class Balls:
     def sqrt(self, x: Any) -> Any:
         return x.sqrt()
 
+    def pi(self) -> Any:
+        return self.flint.arb.pi()
+
+    def function(self, name: str, x: Any) -> Any:
+        return getattr(x, name)()
+
     def sign(self, x: Any) -> int | None:
         return 1 if x > 0 else -1 if x < 0 else None
+
+    def narrow(self, x: Any) -> bool:
+        return bool(x.rad() < self.flint.arb(self.flint.fmpq(WIDTH.p, WIDTH.q)))
 
     def show(self, x: Any) -> str:
         return str(x.str(12))
@@ -107,6 +134,27 @@ def has_balls() -> bool:
 def arithmetic(bits: int) -> Intervals | Balls:
     """The best interval arithmetic at hand."""
     return Balls(bits) if has_balls() else Intervals(bits)
+
+
+FUNCTIONS = {
+    sp.sin: "sin",
+    sp.cos: "cos",
+    sp.tan: "tan",
+    sp.cot: "cot",
+    sp.sec: "sec",
+    sp.csc: "csc",
+    sp.asin: "asin",
+    sp.acos: "acos",
+    sp.atan: "atan",
+    sp.erf: "erf",
+    sp.erfc: "erfc",
+    sp.erfi: "erfi",
+    sp.erfinv: "erfinv",
+    sp.gamma: "gamma",
+    sp.loggamma: "lgamma",
+    sp.digamma: "digamma",
+}
+"""Functions that ball arithmetic has under these names."""
 
 
 def _walk(e: sp.Expr, field: Intervals | Balls) -> Any:
@@ -127,6 +175,12 @@ def _walk(e: sp.Expr, field: Intervals | Balls) -> Any:
         return _power(e, field)
     if e is sp.E:
         return field.exp(field.rational(1, 1))
+    if e is sp.pi:
+        return field.pi()
+    if e is sp.GoldenRatio:
+        return (field.rational(1, 1) + field.sqrt(field.rational(5, 1))) / field.rational(2, 1)
+    if type(e) in FUNCTIONS:
+        return field.function(FUNCTIONS[type(e)], _walk(e.args[0], field))
     raise NoEnclosure(f"no interval rule for {e.func.__name__}")
 
 
@@ -147,9 +201,50 @@ def _enclose(number: sp.Expr, bits: int) -> Any | None:
         return None
 
 
+def _without_jumps(number: sp.Expr) -> sp.Expr:
+    """The number with its signs, steps and integer parts decided, as far as enclosures decide them."""
+    for head, value in JUMPS.items():
+        for node in sorted(number.atoms(head), key=sp.count_ops):
+            found = value(*node.args)
+            if found is not None:
+                number = number.xreplace({node: found})
+    return number
+
+
+def _sign_value(z: sp.Expr) -> sp.Expr | None:
+    s = certified_sign(z)
+    return None if s is None else sp.Integer(s)
+
+
+def _step_value(z: sp.Expr, at_zero: Any = sp.S.Half) -> sp.Expr | None:
+    s = certified_sign(z)
+    return None if s is None else at_zero if s == 0 else sp.Integer(max(s, 0))
+
+
+def _integer_part(z: sp.Expr) -> sp.Expr | None:
+    guess = sp.Integer(int(sp.floor(sp.N(z, 30))))
+    for candidate in (guess - 1, guess, guess + 1):
+        if certified_sign(z - candidate) in (0, 1) and certified_sign(z - candidate - 1) == -1:
+            return candidate
+    return None
+
+
+def _integer_above(z: sp.Expr) -> sp.Expr | None:
+    below = _integer_part(-z)
+    return None if below is None else -below
+
+
+JUMPS: dict[Any, Any] = {
+    sp.sign: _sign_value,
+    sp.Heaviside: _step_value,
+    sp.floor: _integer_part,
+    sp.ceiling: _integer_above,
+}
+
+
 def _elementary(number: sp.Expr) -> sp.Expr:
     """The number by roots, exponentials and logarithms; signs and maxima of exact numbers are decided first."""
-    number = number.replace(sp.sign, lambda z: sp.Integer(certified_sign(z) or 0))
+    number = _without_jumps(number)
     for head, keep in ((sp.Max, 1), (sp.Min, -1)):
         while number.has(head):
             node = next(iter(number.atoms(head)))
@@ -165,6 +260,8 @@ def _elementary(number: sp.Expr) -> sp.Expr:
 def certified_sign(number: sp.Expr) -> int | None:
     """+1 or -1 with proof, 0 for a rational zero, None where it could not be decided."""
     number = formula(number)
+    if number.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+        return None
     if not number.is_Rational:
         number = _elementary(number)
     if number.is_Rational:
@@ -177,12 +274,31 @@ def certified_sign(number: sp.Expr) -> int | None:
 
 
 def enclosure(number: sp.Expr) -> str:
-    """The number as text: exact if rational, otherwise an interval that contains it."""
+    """The number as text: exact if rational, otherwise an interval that contains it, and not zero where it can be."""
     number = _elementary(formula(number))
     if number.is_Rational:
         return str(number)
-    x = _enclose(number, 120)
-    return str(sp.N(number, 15)) if x is None else arithmetic(120).show(x)
+    text = str(sp.N(number, 15))
+    for bits in (120, *PRECISIONS[1:]):
+        x = _enclose(number, bits)
+        if x is not None:
+            text = arithmetic(bits).show(x)
+            if arithmetic(bits).sign(x) is not None:
+                break
+    return text
+
+
+def agrees_with_zero(number: sp.Expr) -> bool:
+    """Whether a number is zero as far as enclosures tell: a rational zero, or enclosed with zero in less than 1e-60."""
+    number = formula(number)
+    if number.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+        return False
+    if not number.is_Rational:
+        number = _elementary(number)
+    if number.is_Rational:
+        return bool(number == 0)
+    x = _enclose(number, FINE)
+    return x is not None and arithmetic(FINE).sign(x) is None and arithmetic(FINE).narrow(x)
 
 
 def residual_size(number: sp.Expr) -> sp.Float:

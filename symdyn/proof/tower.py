@@ -11,7 +11,8 @@ Rewriting a root uses its sign, so a tower is built for one cell of a domain, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
@@ -19,28 +20,32 @@ import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
 from symdyn.calculus.formula import formula
+from symdyn.proof.facts import Facts
 from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
 from symdyn.proof.polynomials import exact_square_root, sign_of_product, unit, without
-
-
-class Undecided(Exception):
-    """The expression needs a fact (usually a sign) that the cell does not provide."""
-
+from symdyn.proof.undecided import NeedsSign, Undecided
 
 Pair = tuple[PolyElement, PolyElement]
 
 LARGEST_PRODUCT = 2_000_000
+LARGEST_EXPONENT = 200
+
+NO_FUNCTIONS = (sp.DiracDelta, sp.SingularityFunction)
 
 
 class Tower:
     """Elements are pairs (numerator, denominator) of polynomials, multilinear in the roots.
 
     `sign_of(symbol)` gives ±2 (strict), ±1 (weak) or None for a symbol of the cell; generators for exponentials
-    are positive and those for square roots non-negative by construction.
+    are positive and those for square roots non-negative by construction. `facts` are pairs (expression, relation) with
+    a relation to zero (>, >=, <, <=, !=) that hold throughout the cell: signs follow from them as well.
     """
 
-    def __init__(self, sign_of: Callable[[sp.Expr], int | None]) -> None:
+    def __init__(
+        self, sign_of: Callable[[sp.Expr], int | None], facts: Iterable[tuple[sp.Expr, str]] = ()
+    ) -> None:
         self.sign_of = sign_of
+        self.facts = Facts(self, facts)
         # SymPy does not factor in a ring without generators, so one is there that nothing uses
         self.generators: list[sp.Symbol] = [sp.Symbol("unused")]
         self.signs: list[int | None] = [2]
@@ -48,6 +53,28 @@ class Tower:
         self.radicands: dict[int, Pair] = {}
         self.opaque: dict[Any, int] = {}
         self.lattice: dict[sp.Expr, int] = {}
+        self.nonzero: set[int] = set()
+        self.factored: dict[Any, Any] = {}
+        self.logarithms: dict[int, Pair] = {}
+
+    def give_sign(self, index: int, sign: int) -> None:
+        """A generator has a sign that follows from the facts of the cell."""
+        known = self.signs[index]
+        if known is None or abs(known) < abs(sign):
+            self.signs[index] = sign
+        if abs(sign) == 2 or index in self.nonzero:
+            self.exclude_zero(index)
+
+    def exclude_zero(self, index: int) -> None:
+        """A generator does not vanish; if it is a root, its radicand does not either."""
+        if index in self.nonzero:
+            return
+        self.nonzero.add(index)
+        if index in self.radicands:
+            self.facts.note(self.radicands[index], ">")
+        known = self.signs[index]
+        if known is not None and abs(known) == 1:
+            self.signs[index] = 2 * known
 
     def _extend(self, key: Any, sign: int | None) -> int:
         if key in self.opaque:
@@ -136,16 +163,27 @@ class Tower:
         signs = [self._sign_poly(self._lift(p)) for p in x]
         return None if None in signs else sign_of_product(signs)  # type: ignore[arg-type]
 
+    def sign_on_cell(self, x: Pair) -> int | None:
+        """The sign of x by its terms or else by the facts of the cell, as `sign` gives it."""
+        s = self.sign(x)
+        return self.sign(x) if (s is None or abs(s) == 1) and self.facts.learn() else s
+
     def _sign_monomial(self, monomial: tuple[int, ...]) -> int | None:
         signs = []
-        for exponent, s in zip(monomial, self.signs, strict=False):
+        for index, (exponent, s) in enumerate(zip(monomial, self.signs, strict=False)):
             if exponent:
                 if s is None and exponent % 2:
                     return None
-                signs.append(s if exponent % 2 else abs(s or 1))
+                signs.append(s if exponent % 2 else 2 if index in self.nonzero else abs(s or 1))
         return sign_of_product(signs)  # type: ignore[arg-type]
 
     def _sign_poly(self, p: PolyElement) -> int | None:
+        """The sign of a polynomial by those of its terms and factors, or else by what is known on the cell."""
+        p = self._lift(p)
+        s = self._sign_terms(p)
+        return s if s is not None and abs(s) == 2 else self.facts.stronger(self._lift(p), s)
+
+    def _sign_terms(self, p: PolyElement) -> int | None:
         found = []
         for monomial, c in p.terms():
             s = self._sign_monomial(monomial)
@@ -159,7 +197,7 @@ class Tower:
         return self._sign_factors(p)
 
     def _sign_factors(self, p: PolyElement) -> int | None:
-        content, factors = p.factor_list()
+        content, factors = self.factors(p)
         if len(factors) == 1 and factors[0][1] == 1:
             return self._sign_root(p)
         signs = [2 if content > 0 else -2]
@@ -170,6 +208,13 @@ class Tower:
             signs.append(s if exponent % 2 else abs(s or 1))  # type: ignore[arg-type]
         return sign_of_product(signs)
 
+    def factors(self, p: PolyElement) -> Any:
+        """The content and the irreducible factors of a polynomial, found once."""
+        key = (p.ring.ngens, p)
+        if key not in self.factored:
+            self.factored[key] = p.factor_list()
+        return self.factored[key]
+
     def _sign_root(self, p: PolyElement) -> int | None:
         """The sign of A + B r with r = √q ≥ 0: that of A and B, or of A² - B² q where they disagree."""
         for index in sorted(self.radicands, reverse=True):
@@ -177,14 +222,27 @@ class Tower:
                 a = self.ring.from_dict({m: c for m, c in p.terms() if m[index] == 0})
                 b = self.ring.from_dict({without(m, index): c for m, c in p.terms() if m[index] == 1})
                 sa, sb = self._sign_poly(a), self._sign_poly(b)
+                if sb is not None:
+                    sb = sign_of_product([sb, self.signs[index] or 1])
                 if sa is None or sb is None:
-                    return None
-                sb = sign_of_product([sb, self.signs[index] or 1])
+                    return self._sign_of_larger(sa, sb, a, b, index)
                 if not a or (sa > 0) == (sb > 0):
                     return max(sa, sb, key=abs) if a else sb
                 s = self.sign(self._difference_of_squares(a, b, index))
                 return None if s is None else (abs(s) if (s > 0) == (sa > 0) else -abs(s))
         return None
+
+    def _sign_of_larger(
+        self, sa: int | None, sb: int | None, a: PolyElement, b: PolyElement, index: int
+    ) -> int | None:
+        """The sign of A + B r where only that of one summand is known: it prevails if its square is not smaller."""
+        known = sa if sa is not None else sb
+        if known is None:
+            return None
+        s = self.sign(self._difference_of_squares(a, b, index))
+        if s is None or (s > 0) != (known == sa):
+            return None
+        return abs(s) if known > 0 else -abs(s)
 
     def _difference_of_squares(self, a: PolyElement, b: PolyElement, index: int) -> Pair:
         one = self.ring.one
@@ -193,8 +251,17 @@ class Tower:
 
     def convert(self, expr: sp.Expr) -> Pair:
         """The element of the tower that an expression denotes."""
+        try:
+            return self.read(expr)
+        except Undecided:
+            if not self.facts.learn():
+                raise
+            return self.read(expr)
+
+    def read(self, expr: sp.Expr) -> Pair:
+        """The element that an expression denotes, as far as what has been learnt of the cell tells."""
         expr = self._without_moduli(to_exponentials(formula(expr)))
-        self._scan_exponents(expr)
+        self.scan(expr)
         return self._convert(expr)
 
     def _without_moduli(self, expr: sp.Expr) -> sp.Expr:
@@ -203,7 +270,8 @@ class Tower:
         signs = {m: unit(self.sign(self._convert(m.args[0]))) for m in moduli}
         return expr.xreplace({m: s * m.args[0] for m, s in signs.items() if s is not None})
 
-    def _scan_exponents(self, expr: sp.Expr) -> None:
+    def scan(self, expr: sp.Expr) -> None:
+        """Take up the exponents of an expression: those with a common unit become powers of one generator."""
         for node in expr.atoms(sp.exp):
             for coefficient, monomial in exponent_terms(node.args[0]):
                 self.lattice[monomial] = sp.ilcm(self.lattice.get(monomial, 1), coefficient.q)
@@ -242,11 +310,9 @@ class Tower:
         if isinstance(e, sp.Abs):
             x = self._convert(e.args[0])
             return self.mul(self.constant(sp.Integer(self._needed_sign(x, e))), x)
-        if isinstance(e, sp.sign):
-            x = self._convert(e.args[0])
-            if not x[0]:
-                return self.constant(sp.Integer(0))
-            return self.constant(sp.Integer(self._needed_sign(x, e)))
+        if isinstance(e, (sp.sign, sp.Heaviside)):
+            s = self._strict_sign(e.args[0], e)
+            return self._convert(e.func(sp.Integer(s), *e.args[1:]))
         if isinstance(e, (sp.Max, sp.Min)):
             best = self._convert(e.args[0])
             for arg in e.args[1:]:
@@ -257,6 +323,8 @@ class Tower:
             return best
         if isinstance(e, sp.Piecewise):
             return self._convert(self.branch(e))
+        if isinstance(e, NO_FUNCTIONS):
+            raise Undecided(f"{e.func.__name__} is a distribution: it has no values")
         return self._generator(self._extend(e, None))
 
     def branch(self, e: sp.Piecewise) -> sp.Expr:
@@ -264,7 +332,7 @@ class Tower:
         for piece, condition in e.args:
             decided = self.decide(condition)
             if decided is None:
-                raise Undecided(f"the cell does not decide {condition}")
+                raise NeedsSign(f"the cell does not decide {condition}", self._open_gap(condition))
             if decided:
                 return piece
         raise Undecided("no piece applies on the cell")
@@ -290,10 +358,28 @@ class Tower:
             return True if isinstance(condition, sp.Ge) == (s > 0) else None
         return bool(condition.func(s, 0))
 
+    def _open_gap(self, condition: Any) -> tuple[sp.Expr, bool] | None:
+        """The difference of the two sides of a relation that is not decided, whose sign would decide it."""
+        for relation in sorted(condition.atoms(sp.core.relational.Relational), key=sp.default_sort_key):
+            if self.decide(relation) is None:
+                return relation.lhs - relation.rhs, True
+        return None
+
+    def _strict_sign(self, argument: sp.Expr, e: sp.Expr) -> int:
+        """The sign of an argument where it does not vanish, or 0 where it vanishes identically."""
+        x = self._convert(argument)
+        if not x[0]:
+            return 0
+        s = self.sign(x)
+        if s is None or abs(s) == 1:
+            raise NeedsSign(f"the sign of the argument of {e} is not known on this cell", (argument, True))
+        return 1 if s > 0 else -1
+
     def _needed_sign(self, x: Pair, e: sp.Expr) -> int:
         s = unit(self.sign(x))
         if s is None:
-            raise Undecided(f"the sign of the argument of {e} is not known on this cell")
+            text = f"the sign of the argument of {e} is not known on this cell"
+            raise NeedsSign(text, (self.expression(x), False))
         return s
 
     def _exponential(self, argument: sp.Expr) -> Pair:
@@ -312,10 +398,27 @@ class Tower:
                     raise Undecided(
                         f"exponent {coefficient}*{monomial} outside the lattice of the expression"
                     )
-                index = self._extend(("exp", monomial, unit), 2)
-                factor = self.power(self._generator(index), int(coefficient * unit))
+                steps = int(coefficient * unit)
+                if abs(steps) > LARGEST_EXPONENT:  # e^1234 is a number of its own, not a power of another
+                    monomial, unit, steps = coefficient * monomial, 1, 1
+                index = self._exponential_generator(monomial, unit)
+                factor = self.power(self._generator(index), steps)
             out = self.mul(out, factor)
         return out
+
+    def _exponential_generator(self, monomial: sp.Expr, unit: int) -> int:
+        """exp(monomial/unit), which is larger than one where the monomial is positive."""
+        key = ("exp", monomial, unit)
+        if key not in self.opaque:
+            index = self._extend(key, 2)
+            s = None
+            with suppress(Undecided):
+                exponent = self._convert(monomial)
+                self.logarithms[index] = self.mul(self.constant(sp.Rational(1, unit)), exponent)
+                s = self.sign(exponent)
+            if s is not None:
+                self.facts.add(self.ring.gens[index] - 1, s)
+        return self.opaque[key]
 
     def root(self, x: Pair) -> Pair:
         """The non-negative square root of an element that is non-negative on the cell."""
@@ -335,7 +438,8 @@ class Tower:
                 s = unit(self._sign_poly(f)) if (exponent // 2) % 2 else 1
                 if s is None:
                     s_text = self.show(f)
-                    raise Undecided(f"the sign of {s_text}, taken out of a square root, is not known")
+                    text = f"the sign of {s_text}, taken out of a square root, is not known"
+                    raise NeedsSign(text, (self.expression((f, self.ring.one)), False))
                 outside = self.mul(outside, (f ** (exponent // 2) * s, self.ring.one))
             if exponent % 2:
                 s = unit(self._sign_poly(f))

@@ -1,6 +1,7 @@
 """What a verification ends in.
 
-PROVED and AGREES hold, REFUTED does not, UNKNOWN decides nothing and counts as a failure.
+PROVED and AGREES hold, REFUTED does not, UNKNOWN decides nothing and counts as a failure. ARGUED is between them:
+every fact is checked, but that the conclusion follows from them is said in words, which no machine has checked.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ GRADES = (
     "tested",
     "simulated",
     "monte carlo",
+    "argued",
     "definition",
 )
 """Grades, strongest first. A definition has nothing to verify, so it never weakens what stands on it."""
 
-OUTCOMES = ("PROVED", "AGREES", "REFUTED", "UNKNOWN")
+OUTCOMES = ("PROVED", "AGREES", "ARGUED", "REFUTED", "UNKNOWN")
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,27 @@ class Verdict:
 
     @property
     def holds(self) -> bool | None:
-        """True, False, or None where nothing was decided. A surviving mutant leaves it undecided."""
+        """True, False, or None where no machine has decided it. A surviving mutant leaves it undecided."""
         if self.outcome == "REFUTED":
             return False
-        if self.outcome == "UNKNOWN" or self.survivors:
-            return None
-        return True
+        return True if self.stands and self.outcome != "ARGUED" else None
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing is missing but, of a conclusion in words, that it follows from its facts."""
+        return self.outcome in ("PROVED", "AGREES", "ARGUED") and not self.survivors
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"holds": self.holds}
+        return asdict(self) | {"holds": self.holds, "facts": self.facts}
+
+    @property
+    def facts(self) -> str:
+        """The grade of the facts from which a conclusion in words is to follow; "" for any other statement."""
+        return weakest([part.grade for part in self.parts]) if self.outcome == "ARGUED" else ""
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Verdict:
-        known = {k: v for k, v in data.items() if k != "holds"}
+        known = {k: v for k, v in data.items() if k not in ("holds", "facts")}
         known["witness"] = Witness(**known["witness"]) if known.get("witness") else None
         known["parts"] = tuple(Verdict.from_json(p) for p in known.get("parts", ()))
         known["mutants"] = tuple(known.get("mutants", ()))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from symdyn.auditing import AuditEntry, audit
+from symdyn.inference import Rule
 from symdyn.notation import GLOSSARIES
 from symdyn.paper import Entry, Paper, entry, ledger
 from symdyn.registry import PackageError, index, load, printed_forms
@@ -153,7 +154,7 @@ def formula(statement: Statement, topic: str) -> Formula:
     """A statement as a sentence and a formula, in the symbols of its topic."""
     if isinstance(statement, Experiment):
         return Formula(statement.claim, "")
-    if isinstance(statement, Chain):
+    if isinstance(statement, Chain | Rule) and statement.conclusion:
         return Formula(statement.conclusion, set_formula(statement.formula) if statement.formula else "")
     return Formula("", statement_latex(statement, topic))
 

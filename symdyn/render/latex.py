@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from symdyn.inference import Characterised, Rule
 from symdyn.notation import vocabulary
 from symdyn.render import prose
 from symdyn.render.layout import LINE, display, lines, stacked, tidy, width, without_repetition
 from symdyn.render.spelling import quantities, spelled_apart
-from symdyn.statement import Chain, Experiment, Identity, Solution, Statement, typeset
+from symdyn.statement import Chain, Conjunction, Experiment, Identity, Solution, Statement, typeset
 
 if TYPE_CHECKING:
     from symdyn.result import Result
@@ -34,10 +35,21 @@ def statement_formula(statement: Statement) -> str:
     """The statement as one formula, in the symbols of the vocabulary at work."""
     if isinstance(statement, Experiment):
         return _gathered(prose.katex_lines(statement.claim, LINE))
-    if isinstance(statement, Chain):
+    if isinstance(statement, Conjunction):
+        return _gathered([_with_domain(fact) for fact in statement.because])
+    if isinstance(statement, Characterised):
+        facts = [_with_domain(fact) for fact in statement.because]
+        return _gathered([set_formula(statement.equation()), r"\text{satisfies}", *facts])
+    if isinstance(statement, Chain | Rule):
         words = prose.katex_lines(statement.conclusion, LINE)
         return _gathered(words + ([set_formula(statement.formula)] if statement.formula else []))
     return stacked([cleaned(tex) for tex in short_formulas(statement)])
+
+
+def _with_domain(fact: Statement) -> str:
+    """A fact as a formula, with the words of its own domain."""
+    words = fact.domain.words if fact.domain is not None else ""
+    return statement_formula(fact) + (rf" \qquad {prose.katex(words)}" if words else "")
 
 
 def _gathered(rows: list[str]) -> str:

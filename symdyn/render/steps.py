@@ -14,6 +14,7 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.transform import as_letter
 from symdyn.calculus.vectors import Dot, Linear, transposed_latex
 from symdyn.domain import Domain
+from symdyn.inference import Rule
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.notation import vocabulary
 from symdyn.proof.claim import atoms
@@ -68,7 +69,7 @@ def steps(statement: Statement, domain: Domain | None = None, topic: str = "") -
         for reason, group in groupby(derived, key=lambda line: line[0]):
             formulas = [tex for _, tex in group]
             found.append(Step(reason, display(formulas[0]) if len(formulas) == 1 else stacked(formulas)))
-        if isinstance(statement, Chain):
+        if isinstance(statement, Chain | Rule) and statement.conclusion:
             found.append(Step("Therefore", statement_formula(statement)))
     return tuple(found)
 
@@ -86,7 +87,7 @@ def _once(derived: Iterator[Line]) -> Iterator[Line]:
 def _lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
     yield from _defined_by_domains(statement, domain)
     yield from _named(statement)
-    if isinstance(statement, Chain):
+    if isinstance(statement, Chain | Rule):
         yield from _facts(statement, domain)
     else:
         yield from _own_lines(statement, domain)
@@ -114,7 +115,7 @@ def _letters(statement: Statement) -> set[Any]:
     return found.union(*({dot.left, dot.right} for dot in dots))
 
 
-def _facts(chain: Chain, domain: Domain | None) -> Iterator[Line]:
+def _facts(chain: Chain | Rule, domain: Domain | None) -> Iterator[Line]:
     """The facts of a chain, each with what remains to be seen of it; those that read alike are told together."""
     told: dict[Line, list[int]] = {}
     before: dict[int, list[Line]] = {}
@@ -174,7 +175,7 @@ def _before(fact: Statement, domain: Domain | None) -> list[Line]:
 
 def _said(fact: Statement) -> Line:
     """What a fact says: of an identity that the calculus has computed already, what both sides are."""
-    if isinstance(fact, Chain | Experiment):
+    if isinstance(fact, Chain | Rule | Experiment):
         return "", statement_formula(fact)
     if isinstance(fact, Identity | MatrixIdentity) and typeset(fact.lhs) == typeset(fact.rhs):
         name = f"{fact.name} = " if fact.name else ""

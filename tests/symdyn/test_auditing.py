@@ -73,6 +73,65 @@ def test_a_broken_cache_is_set_aside(tmp_path, caplog):
     assert (folder / "derivations.single_neuron.broken").read_text() == "{ not json"
 
 
+@pytest.fixture
+def kept(tmp_path):
+    """A cache with one verdict that was not reached, and its file."""
+    cache = auditing.Cache("derivations.single_neuron")
+    cache.put("single_neuron.loss", "derivations.single_neuron.loss", {"outcome": "UNKNOWN"})
+    cache.write()
+    return cache.file
+
+
+def known():
+    cache = auditing.Cache("derivations.single_neuron")
+    return cache.get("single_neuron.loss", "derivations.single_neuron.loss")
+
+
+def test_what_is_kept_is_believed(kept):
+    assert known() == {"outcome": "UNKNOWN"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("UNKNOWN", "PROVED"), ("single_neuron.loss", "single_neuron.los"), ('"found"', '"lost"')],
+)
+def test_what_is_not_what_was_written_is_redone(kept, old, new):
+    kept.write_text(kept.read_text().replace(old, new))
+    assert known() is None
+
+
+@pytest.mark.parametrize(
+    "entries", [[], {"single_neuron.loss": 1}, {"single_neuron.loss": {"stamp": None}}, "x"]
+)
+def test_malformed_entries_are_redone(kept, entries):
+    kept.write_text(json.dumps({"entries": entries}))
+    assert known() is None
+
+
+def test_a_verdict_is_stamped_with_all_that_its_module_imports(monkeypatch):
+    """The preconditioner of piecewise linear neurons is made of the quantities of the single neuron."""
+    from symdyn import cache
+
+    changed = cache._file("derivations.single_neuron.quantities")
+    read = {name: cache.module_digest(name) for name in MODULES}
+    original = cache.digest
+    monkeypatch.setattr(cache, "digest", lambda files: original(files) + "changed" * (changed in list(files)))
+    cache.module_digest.cache_clear()
+    try:
+        anew = {name for name in MODULES if cache.module_digest(name) != read[name]}
+    finally:
+        cache.module_digest.cache_clear()
+    assert anew == set(MODULES) - {"derivations.prior_knowledge.quantities"}
+
+
+MODULES = (
+    "derivations.single_neuron.quantities",
+    "derivations.single_neuron.preconditioning",
+    "derivations.piecewise_linear.neuron",
+    "derivations.prior_knowledge.quantities",
+)
+
+
 def test_an_unwritable_cache_costs_nothing_but_a_notice(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path / "file" / "below"))
     (tmp_path / "file").write_text("")

@@ -14,6 +14,7 @@ from symdyn.calculus.matrix.arrays import evaluate, evaluate_arrays
 from symdyn.calculus.matrix.declarations import (
     balanced,
     cayley,
+    commuting,
     inverse_of,
     orthogonal,
     orthonormal_columns,
@@ -65,6 +66,7 @@ __all__ = [
     "balanced",
     "basis",
     "cayley",
+    "commuting",
     "derivative",
     "diagonal",
     "entry",

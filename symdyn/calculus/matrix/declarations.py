@@ -91,6 +91,27 @@ def projector(p: Expression) -> Declaration:
     return Declaration(f"{letter.name} is a projector", (rule(p @ p, p),), (letter,), sampler)
 
 
+def commuting(first: Expression, second: Expression) -> Declaration:
+    """K H = H K for symmetric letters K and H, functions of one matrix: H K → K H. Samples share their eigenvectors.
+
+    Raises ValueError for letters that are not symmetric.
+    """
+    k, h = first.letter, second.letter
+    for letter in (k, h):
+        if not letter.symmetric:
+            raise ValueError(f"declare {letter.name} symmetric: it shares the eigenvectors of another")
+
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
+        n = number_of(k.rows, sizes)
+        q = cayley(generator, n)
+        k_values, h_values = ([random_rational(generator) for _ in range(n)] for _ in "kh")
+        return {k: q * sympy.diag(*k_values) * q.T, h: q * sympy.diag(*h_values) * q.T}
+
+    return Declaration(
+        f"{k.name} and {h.name} commute", (rule(second @ first, first @ second),), (k, h), sampler
+    )
+
+
 def balanced(first: Expression, second: Expression) -> Declaration:
     """W₂ᵀW₂ = W₁W₁ᵀ for consecutive layers W₁ (h × d) and W₂ (c × h)."""
     w1, w2 = first.letter, second.letter

@@ -97,14 +97,15 @@ class Declaration:
 
 
 class Rules:
-    """Declarations together, used for rewriting. Each rule also acts transposed."""
+    """Declarations together, used for rewriting. Each rule also acts transposed, where that does not undo it."""
 
     def __init__(self, *declarations: Declaration, derived: Iterable[Rule] = ()) -> None:
         self.declarations = declarations
         self.derived = tuple(derived)
         seen: dict[Word, Rule] = {}
         for declared in (*(r for d in declarations for r in d.rules), *self.derived):
-            for oriented in (declared, declared.T):
+            back = from_word(declared.T.left) == declared.right  # of a rule that commutes symmetric letters
+            for oriented in (declared,) if back else (declared, declared.T):
                 seen.setdefault(oriented.left, oriented)
         self.rules = tuple(seen.values())
         self.signs = {symbol: sign for d in declarations for symbol, sign in d.signs.items()}

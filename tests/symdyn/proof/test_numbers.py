@@ -7,7 +7,14 @@ import pytest
 import sympy as sp
 
 from symdyn.proof import numbers
-from symdyn.proof.numbers import Balls, Intervals, certified_sign, enclosure, residual_size
+from symdyn.proof.numbers import (
+    Balls,
+    Intervals,
+    agrees_with_zero,
+    certified_sign,
+    enclosure,
+    residual_size,
+)
 
 R = sp.Rational
 SIGNED = [
@@ -27,6 +34,59 @@ SIGNED = [
 def field(request, monkeypatch):
     monkeypatch.setattr(numbers, "has_balls", lambda: request.param == "balls")
     return Balls if request.param == "balls" else Intervals
+
+
+BY_BALLS = [
+    (sp.pi - 3, 1),
+    (sp.pi - R(22, 7), -1),
+    (sp.pi - R(31415926535897932384626433832795, 10**31), 1),
+    (sp.erf(1) - R(8427, 10000), 1),
+    (sp.erf(1) - R(8428, 10000), -1),
+    (sp.erfc(2), 1),
+    (sp.asin(R(1, 3)) - R(1, 3), 1),
+    (sp.acos(R(1, 3)) + sp.asin(R(1, 3)) - sp.pi / 2 - R(1, 10**50), -1),
+    (sp.atan(2) - R(11, 10), 1),
+    (4 * sp.atan(R(1, 5)) - sp.atan(R(1, 239)) - sp.pi / 4 + R(1, 10**60), 1),
+    (sp.gamma(R(1, 3)) - R(26789, 10000), 1),
+    (sp.loggamma(R(7, 2)) - R(12, 10), 1),
+    (sp.sin(3), 1),
+    (sp.cos(3), -1),
+    (sp.tan(3), -1),
+    (sp.sin(10**20) ** 2 + sp.cos(10**20) ** 2 - 1 - R(1, 10**100), -1),
+    (sp.floor(1000 * sp.pi) - 3141 + R(1, 2), 1),
+    (sp.ceiling(1000 * sp.sqrt(2)) - 1415, 0),
+    (sp.Heaviside(sp.pi - 4) - R(1, 3), -1),
+    (sp.sign(sp.erf(2) - 1), -1),
+    (sp.GoldenRatio - R(1618, 1000), 1),
+]
+
+
+@pytest.mark.parametrize(("number", "sign"), BY_BALLS, ids=str)
+def test_signs_of_transcendental_numbers_are_certified(number, sign, field):
+    found = certified_sign(number)
+    assert found == sign or (field is Intervals and found is None)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [sp.nan, sp.zoo, sp.oo, sp.log(R(-1, 2)), sp.asin(2), sp.acosh(R(1, 2)), sp.sqrt(R(1, 2) - sp.pi)],
+)
+def test_what_is_no_real_number_has_no_sign(number):
+    assert certified_sign(number) is None
+    assert not agrees_with_zero(number)
+
+
+def test_agreement_with_zero_takes_a_narrow_enclosure():
+    zero = sp.sqrt(5 + 2 * sp.sqrt(6)) - sp.sqrt(2) - sp.sqrt(3)
+    assert agrees_with_zero(zero) and agrees_with_zero(R(0))
+    for digits in (1, 20, 45, 61, 100, 140):
+        assert not agrees_with_zero(zero + R(1, 10**digits))
+        assert "0 " not in enclosure(zero + R(1, 10**digits))[:2]
+
+
+def test_a_witness_does_not_contain_zero_where_more_digits_show_it():
+    off = sp.sqrt(5 + 2 * sp.sqrt(6)) - sp.sqrt(2) - sp.sqrt(3) + R(1, 10**45)
+    assert enclosure(off).lstrip("[").startswith(("1.0", "0.99999"))
 
 
 @pytest.mark.parametrize(("number", "sign"), SIGNED, ids=str)
