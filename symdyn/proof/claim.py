@@ -257,27 +257,6 @@ class Compiles(ByProof, Zero):
 
     label: str = "form that compiles minus the value"
 
-    def prove(self, domain: Domain, cell: Cell) -> Finding:
-        found = super().prove(domain, cell)
-        if (witness := self._denied(domain, cell)) is not None:
-            raise Undecided(f"the proof is denied at a point, {witness}")
-        return found
-
-    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        found = super().refute(domain, cell)
-        if found is None and (witness := self._denied(domain, cell)) is not None:
-            return Finding("REFUTED", "proved", f"{self.label} ≠ 0", witness)
-        return found
-
-    def _denied(self, domain: Domain, cell: Cell) -> Witness | None:
-        """A point at which scalars vanish or coincide, where forms may jump, and the two are not equal."""
-        x = opened(self.x)
-        for point in domain.coincidences(cell):
-            for number in entries(x, point):
-                if number.is_finite and certified_sign(number) not in (0, None):
-                    return Witness(describe(point), f"{self.label} = {enclosure(number)}", cell.name)
-        return None
-
 
 @dataclass(frozen=True)
 class IllPosed:
