@@ -125,7 +125,8 @@ def refuse_wrong_derivative(function: Any) -> None:
     for point in itertools.islice(_points_of(quantity), 6):
         for symbol, rate in zip(quantity.formal, stated, strict=True):
             claimed, true = (
-                sympy.N(x.xreplace(point), 40) for x in (unfold(formula(rate)), sympy.diff(definition, symbol))
+                sympy.N(x.xreplace(point), 40)
+                for x in (unfold(formula(rate)), sympy.diff(definition, symbol))
             )
             if not (claimed.is_Float or claimed.is_Rational) or not (true.is_Float or true.is_Rational):
                 continue  # a derivative that SymPy does not evaluate: proofs decide it

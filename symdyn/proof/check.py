@@ -14,7 +14,7 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, entries, examined
+from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Verdict, weakest

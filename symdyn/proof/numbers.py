@@ -20,6 +20,9 @@ from symdyn.proof.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
 
+ORDINARY = 80
+"""Bits of the numerators and denominators that points and claims usually have."""
+
 FINE = 500
 """Bits at which a number that may be zero is enclosed, and shown if its sign is not seen before."""
 
@@ -194,6 +197,13 @@ def _power(e: sp.Expr, field: Intervals | Balls) -> Any:
     return field.exp(_walk(exponent, field) * field.log(x))
 
 
+def _bits_of_literals(number: sp.Expr) -> int:
+    """Bits that the longest literals of a number take beyond the usual: what 10⁻²⁰⁰ changes is seen with them alone."""
+    literals = number.atoms(sp.Rational)
+    longest = max((max(abs(int(r.p)).bit_length(), int(r.q).bit_length()) for r in literals), default=0)
+    return max(0, longest - ORDINARY)
+
+
 def _enclose(number: sp.Expr, bits: int) -> Any | None:
     try:
         return arithmetic(bits).evaluate(number)
@@ -266,11 +276,16 @@ def certified_sign(number: sp.Expr) -> int | None:
         number = _elementary(number)
     if number.is_Rational:
         return int(sp.sign(number))
-    for bits in PRECISIONS:
+    for bits in _precisions(number):
         x = _enclose(number, bits)
         if x is not None and (sign := arithmetic(bits).sign(x)) is not None:
             return sign
     return None
+
+
+def _precisions(number: sp.Expr) -> tuple[int, ...]:
+    more = _bits_of_literals(number)
+    return (*PRECISIONS, FINE + more) if more else PRECISIONS
 
 
 def enclosure(number: sp.Expr) -> str:
@@ -279,7 +294,7 @@ def enclosure(number: sp.Expr) -> str:
     if number.is_Rational:
         return str(number)
     text = str(sp.N(number, 15))
-    for bits in (120, *PRECISIONS[1:]):
+    for bits in (120, *_precisions(number)[1:]):
         x = _enclose(number, bits)
         if x is not None:
             text = arithmetic(bits).show(x)
@@ -297,8 +312,9 @@ def agrees_with_zero(number: sp.Expr) -> bool:
         number = _elementary(number)
     if number.is_Rational:
         return bool(number == 0)
-    x = _enclose(number, FINE)
-    return x is not None and arithmetic(FINE).sign(x) is None and arithmetic(FINE).narrow(x)
+    bits = max(_precisions(number))
+    x = _enclose(number, bits)
+    return x is not None and arithmetic(bits).sign(x) is None and arithmetic(bits).narrow(x)
 
 
 def residual_size(number: sp.Expr) -> sp.Float:
