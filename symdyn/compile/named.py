@@ -89,7 +89,8 @@ class NamedFunction(sympy.Function):
     def fdiff(self, argindex: int = 1) -> Expr:
         quantity = self.quantity
         if quantity.derivative is not None:
-            refuse_wrong_derivative(type(self))
+            function: Any = type(self)
+            refuse_wrong_derivative(function)
             return formula(quantity.derivative(*self.args)[argindex - 1])
         return quantity.at(sympy.diff(quantity.definition, quantity.formal[argindex - 1]), self.args)
 

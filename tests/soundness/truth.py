@@ -54,10 +54,14 @@ VECTORS = {
 
 
 def fails(claim: Claim) -> bool:
-    """Whether a false claim fails at its witness, or by its own calculation."""
+    """Whether a false claim fails at its witness, or by its own calculation, or cannot even be stated."""
     if claim.check is not None:
         return bool(claim.check())
-    return failure(claim.says(), claim)
+    try:
+        statement = claim.says()
+    except ValueError:  # no statement is made of it: it is refused by its words
+        return True
+    return failure(statement, claim)
 
 
 def failure(statement: Statement, claim: Claim) -> bool:
