@@ -248,6 +248,8 @@ class Domain:
                 continue
             if value * sign <= 0:
                 return False
+        if any(v in point and not any(point[v]) for v in self.vectors if v not in self.let):
+            return False
         return all(holds(condition, point) for condition in self.conditions)
 
     def unfold(self, x: Any, cell: Cell) -> Any:

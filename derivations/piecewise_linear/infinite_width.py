@@ -47,6 +47,10 @@ zero_mean = any_scales.with_cells(
 scaled = Flow({a: -eta_a / alpha * inner(w, xi), w: -eta_w * a / alpha * xi})
 """The flow of a neuron whose output is divided by α."""
 
+any_output_scale = Domain(
+    (a, alpha, eta_a, eta_w), (w, xi), conditions=(sp.Ne(alpha, 0),), words="the output is divided by α"
+)
+
 
 @result(ledger=("kunin2024.infinite-width-delta-distribution",), domain=any_scales)
 def balances_at_random():
@@ -63,9 +67,7 @@ def balances_at_random():
                 name=r"\mathrm{Var}\,\delta_k",
             ),
             Inequality(spread, ">"),
-            Conservation(
-                balance, under=scaled, name=r"\delta_k", on=Domain((a, alpha, eta_a, eta_w), (w, xi))
-            ),
+            Conservation(balance, under=scaled, name=r"\delta_k", on=any_output_scale),
         ),
         formula=r"E\, \delta_k = \eta_w \beta_a^2 - d \eta_a \beta_W^2",
     )

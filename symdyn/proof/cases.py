@@ -97,6 +97,9 @@ class Case:
         """Whether an expression is known not to vanish, whatever its sign."""
         return self.shared.facts.vanishes_nowhere(self.shared.convert(x)[0])
 
+    def is_known_not_to_vanish(self, x: sp.Expr) -> bool:
+        return self.shared.facts.is_known_not_to_vanish(self.shared.convert(x)[0])
+
     def split(self, need: NeedsSign) -> Iterator[Case]:
         """The cases of the sign that is needed: both weak ones, or the strict ones and zero."""
         expr, strict = need.split
@@ -161,6 +164,8 @@ class Case:
 
 def follows(case: Case, x: sp.Expr, relation: str) -> bool:
     """Whether x stands in a relation to zero throughout a case, by the signs that are known there."""
+    if relation == "!=" and case.is_known_not_to_vanish(x):
+        return True
     s = case.sign(x)
     if relation == "!=":
         return (s is not None and abs(s) == 2) or case.vanishes_nowhere(x)

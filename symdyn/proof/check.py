@@ -16,6 +16,7 @@ from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, examined
 from symdyn.proof.quantities import faults_of
+from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Verdict, weakest
 from symdyn.statement import (
@@ -104,7 +105,10 @@ def _defined(statement: Statement) -> Iterator[Defined]:
     sides = statement.expressions if form is None else (*statement.expressions, form)
     if isinstance(statement, Solution):
         closed = {unknown: formula(x) for unknown, x in statement.solution.items()}
-        yield Defined(tuple(x.xreplace(closed) if isinstance(x, sp.Basic) else x for x in sides))
+        exists = Throughout(closed, statement.time)
+        yield Defined(
+            tuple(x.xreplace(closed) if isinstance(x, sp.Basic) else x for x in sides), but=exists.meets
+        )
     elif isinstance(statement, (Identity, Inequality, Conservation, Dynamics)):
         yield Defined(sides)
 

@@ -8,7 +8,7 @@ Limits and orders are in `symdyn.proof.limits`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ from symdyn.proof.defined import (
 )
 from symdyn.proof.loci import bends, jumps, points_near
 from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
-from symdyn.proof.slopes import follows_by_slope, stands
+from symdyn.proof.slopes import follows_by_slope, granted, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
@@ -346,10 +346,11 @@ class Sign:
 
 @dataclass(frozen=True)
 class Defined:
-    """Every part of some expressions is real and finite at every point."""
+    """Every part of some expressions is real and finite at every point; `but` tells which demands are met otherwise."""
 
     sides: tuple[Any, ...]
     label: str = "claim"
+    but: Callable[[Domain, Cell, Demand], bool] = field(default=lambda *_: False, compare=False, repr=False)
     memory: dict[int, list[Demand]] = field(default_factory=dict, compare=False, repr=False)
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
@@ -362,7 +363,7 @@ class Defined:
         """A point of the cell at which a part is not real or not finite."""
         found = self._open(domain, cell)
         near = [x for demand in found for way in demand.alternatives for x, _ in way]
-        demanded = found or self._demands(domain, cell)
+        demanded = found or [d for d in self._demands(domain, cell) if not self.but(domain, cell, d)]
         for point in points_of(domain, cell, near, 6 if found else FEW) if demanded else ():
             for demand in demanded:
                 if holds_in(demand.given, point) and not self._met(demand, point):
@@ -395,7 +396,10 @@ class Defined:
         self.memory[id(cell)] = [
             d
             for d in found
-            if not _grants(plain_case if d.given is sp.true else Case(cell, (*facts, *relations(d.given))), d)
+            if not self.but(domain, cell, d)
+            and not _grants(
+                plain_case if d.given is sp.true else Case(cell, (*facts, *relations(d.given))), d
+            )
         ]
         return self.memory[id(cell)]
 
@@ -423,5 +427,5 @@ def _granted(case: Case, x: sp.Expr, relation: str) -> bool:
     try:
         in_all_cases(case, attempt)
     except Undecided:
-        return False
+        return granted(case, x, relation)
     return True

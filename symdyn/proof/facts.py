@@ -79,12 +79,18 @@ class Facts:
         s = self.tower._sign_poly(p)
         return (s is not None and abs(s) == 2) or self._excluded(p)
 
+    def is_known_not_to_vanish(self, p: PolyElement) -> bool:
+        """Whether it is said of p itself that it does not vanish, or of what it is times a root."""
+        self.learn()
+        p = _normal(self.tower._lift(p))
+        return bool(p) and any(p == _normal(self.tower._lift(q)) for q in self._known_nonzero())
+
     def _excluded(self, p: PolyElement) -> bool:
         if not p:
             return False
-        known = [_normal(self.tower._lift(q)) for q in self.nonzero]
         if len(p) > TERMS:
             return False
+        known = [_normal(self.tower._lift(q)) for q in self._known_nonzero()]
         _, factors = self.tower.factors(p)
         for factor, _ in factors:
             factor = self.tower._lift(factor)
@@ -99,6 +105,16 @@ class Facts:
             if s is None or abs(s) < 2:
                 return False
         return True
+
+    def _known_nonzero(self) -> Iterator[PolyElement]:
+        """What does not vanish, and its products with roots that do not, in which squares of roots are written out."""
+        yield from self.nonzero
+        roots = [i for i in self.tower.radicands if self.tower.signs[i] == 2]
+        for q in self.nonzero:
+            for index in roots:
+                q = self.tower._lift(q)
+                if any(m[index] for m in q):
+                    yield self.tower._reduce(q * self.tower.ring.gens[index])[0]
 
     def _search(self, p: PolyElement) -> int | None:
         if self.depth > DEPTH or self.attempts > ATTEMPTS:

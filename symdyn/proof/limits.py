@@ -12,7 +12,7 @@ The limits of SymPy serve points alone, where numbers near the limit confirm the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +27,7 @@ from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain, Point
 from symdyn.proof.claim import Finding, components, describe, plain
 from symdyn.proof.expansion import Expansion, Field, NeedsSign, NeedsTerms, NotReal, expanded
+from symdyn.proof.loci import zeros
 from symdyn.proof.numbers import certified_sign, enclosure, residual_size
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
@@ -321,6 +322,12 @@ def _without(point: Point, variable: sp.Symbol) -> Point:
     return {k: v for k, v in point.items() if k != variable}
 
 
+AT_ZEROS = 12
+"""Points at which what is left of a numerator or a denominator vanishes."""
+
+JUMPING = (sp.Piecewise, sp.sign, sp.Heaviside, sp.floor, sp.ceiling)
+
+
 class Pointwise:
     """What limits and orders have in common: points, parts of a cell, and how many were tried."""
 
@@ -336,6 +343,15 @@ class Pointwise:
         yield from points(domain, cell, self.variable, symbols | (independent if symbols else set()))
         for expr in self.critical(domain, cell):
             yield from _on_each_side(expr, domain, cell, self.variable)
+        for point in islice(zeros(self._leading(formulas), domain, cell), AT_ZEROS):
+            yield True, _without(point, self.variable)
+
+    def _leading(self, formulas: Iterable[sp.Expr]) -> list[sp.Expr]:
+        """Numerators and denominators as the variable has come to its point: where they vanish, a limit is another."""
+        parts = [part for f in formulas for part in sp.fraction(sp.together(f)) if self.to.is_finite]
+        at = [part.subs(self.variable, self.to) for part in parts if not part.has(*JUMPING)]
+        factors = [f for x in map(sp.expand, at) if x.free_symbols and x.is_polynomial() for f, _ in sp.factor_list(x)[1]]
+        return [f for f in dict.fromkeys(factors) if f.free_symbols]
 
     def critical(self, domain: Domain, cell: Cell) -> list[sp.Expr]:
         """What the claim turns on: expressions whose sign a proof would need."""

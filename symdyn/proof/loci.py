@@ -7,6 +7,7 @@ drawn at random. From points of the cell one coordinate is moved, exactly, to th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import combinations, islice, pairwise
 from typing import Any
 
@@ -14,6 +15,9 @@ import sympy as sp
 
 from symdyn.calculus.gram import evaluate
 from symdyn.domain import Cell, Domain, EmptyDomain, Point
+
+BASES = 24
+"""Points from which zeros are looked for."""
 
 MOST = 60
 """Points on loci that are tried."""
@@ -48,6 +52,23 @@ def points_near(targets: Iterable[sp.Expr], domain: Domain, cell: Cell) -> Itera
     targets = [t for t in targets if not t.is_number]
     if targets:
         yield from islice(_moved(targets, domain, cell), MOST)
+
+
+def zeros(targets: Iterable[sp.Expr], domain: Domain, cell: Cell) -> Iterator[Point]:
+    """Points of a cell on the zeros of each target, from more points, by coordinates in which it is linear."""
+    with suppress(EmptyDomain):
+        for base in domain.generic(cell, BASES):
+            for target in targets:
+                for coordinate in _coordinates(base, domain, cell):
+                    if isinstance(coordinate, sp.Symbol) and target.is_polynomial(coordinate):
+                        slope = sp.diff(target, coordinate)
+                        if slope != 0 and not slope.has(coordinate):
+                            step = evaluate(target / slope, base)
+                            moved = step.is_finite and domain.complete(
+                                _with(base, coordinate, base[coordinate] - step), cell
+                            )
+                            if moved:
+                                yield moved
 
 
 def _moved(targets: list[sp.Expr], domain: Domain, cell: Cell) -> Iterator[Point]:

@@ -6,7 +6,7 @@ sign of the derivative is found in the same way, so that a few steps decide tanh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -21,6 +21,8 @@ DEPTH = 3
 """Derivatives that are taken before a sign is given up."""
 
 BENDS = (sp.Abs, sp.Max, sp.Min)
+Rewriting = Callable[[Case, sp.Expr], tuple[Case, sp.Expr]]
+
 TRANSCENDENTAL = (sp.exp, sp.log, sp.sin, sp.cos, sp.atan, sp.asin, sp.acos, sp.erf)
 HYPERBOLIC = (sp.sinh, sp.cosh, sp.tanh, sp.asinh, sp.acosh, sp.atanh)
 
@@ -51,6 +53,24 @@ def by_bounds(case: Case, x: sp.Expr) -> tuple[Case, sp.Expr]:
         facts += [(pi - bound, relation) for bound, relation in PI]
     inner = x.xreplace(rules)
     return replace(case, facts=(*case.facts, *((f.xreplace(rules), r) for f, r in facts))), inner
+
+
+def by_exponents(case: Case, x: sp.Expr) -> tuple[Case, sp.Expr]:
+    """The expression with 1 + h, h > 0, for each exponential of something positive, and 1/(1 + h) of something negative.
+
+    What the h have to do with each other is forgotten, so that a sign for all h > 0 is one for the exponentials.
+    """
+    signs: dict[sp.Expr, int] = {}
+    rules: dict[sp.Expr, sp.Expr] = {}
+    for node in sorted(x.atoms(sp.exp), key=sp.default_sort_key):
+        side = (
+            1 if stands(case, node.args[0], True, ()) else -1 if stands(case, -node.args[0], True, ()) else 0
+        )
+        if side:
+            h = sp.Dummy("h", real=True)
+            signs[h], rules[node] = 1, (1 + h) ** side
+    cell = replace(case.cell, signs={**case.cell.signs, **signs})
+    return Case(cell, case.facts, case.solved), x.xreplace(rules)
 
 
 @dataclass(frozen=True)
@@ -172,25 +192,32 @@ def _without(case: Case, h: sp.Symbol) -> Case:
 
 
 def _granted(case: Case, demand: Demand) -> bool:
-    def sure(x: sp.Expr, relation: str) -> bool:
-        if relation == "!=":
-            return stands(case, x, True) or stands(case, -x, True)
-        return stands(case, x if relation in (">", ">=") else -x, relation in (">", "<"))
-
-    return demand.given is sp.true and any(all(sure(*r) for r in way) for way in demand.alternatives)
+    return demand.given is sp.true and any(all(granted(case, *r) for r in way) for way in demand.alternatives)
 
 
-def stands(case: Case, x: sp.Expr, strict: bool) -> bool:
-    """Whether x > 0, or x ≥ 0 unless strict, by the signs that are known and the bounds of functions."""
+def stands(
+    case: Case, x: sp.Expr, strict: bool, ways: tuple[Rewriting, ...] = (by_bounds, by_exponents)
+) -> bool:
+    """Whether x > 0, or x ≥ 0 unless strict, by the signs that are known, the bounds of functions and exponentials."""
 
     def attempt(here: Case, y: sp.Expr) -> None:
         if not follows(here, here.read(y), ">" if strict else ">="):
             raise Undecided("it does not follow")
 
-    for known, y in ((case, x), by_bounds(case, x)):
+    for rewrite in (None, *ways):
+        known, y = (case, x) if rewrite is None else rewrite(case, x)
+        if rewrite is not None and y == x:
+            continue
         try:
             in_all_cases(known, lambda here, y=y: attempt(here, y))  # type: ignore[misc]
         except Undecided:
             continue
         return True
     return False
+
+
+def granted(case: Case, x: sp.Expr, relation: str) -> bool:
+    """Whether x stands in a relation to zero throughout a case."""
+    if relation == "!=":
+        return stands(case, x, True) or stands(case, -x, True)
+    return stands(case, x if relation in (">", ">=") else -x, relation in (">", "<"))

@@ -18,6 +18,7 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.domain import Cell, Domain, Point
 from symdyn.proof.claim import Finding, describe, plain
+from symdyn.proof.defined import Demand, Undefined, demands
 from symdyn.proof.expansion import Field
 from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
 from symdyn.proof.limits import Case, completed, evaluated, first_case
@@ -66,6 +67,7 @@ class Throughout:
     closed: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
     time: sp.Symbol
     label: str = "closed form"
+    memory: dict[int, frozenset[Demand]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def x(self) -> tuple[sp.Expr, ...]:
@@ -83,6 +85,18 @@ class Throughout:
             expr = plain(domain.unfold(plain(closed), cell))
             found += [(unknown, *place) for place in dict.fromkeys(places(expr, self.time))]
         return found
+
+    def meets(self, domain: Domain, cell: Cell, demand: Demand) -> bool:
+        """Whether a demand that depends on the time is one of the closed forms, which exist up to it by a proof."""
+        if not any(x.has(self.time) for way in demand.alternatives for x, _ in way):
+            return False
+        if id(cell) not in self.memory:
+            self.memory[id(cell)] = frozenset()
+            with suppress(Undecided, Undefined, NotImplementedError):
+                self.prove(domain, cell)
+                own = (d for x in self.x for d in demands(plain(domain.unfold(plain(x), cell))))
+                self.memory[id(cell)] = frozenset(own)
+        return demand in self.memory[id(cell)]
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
         found = self._places(domain, cell)

@@ -79,7 +79,9 @@ def _section(section: Section) -> str:
     if audited.hypothesis:
         parts.append(f"<p><em>Hypothesis:</em> {prose.html_text(audited.hypothesis)}</p>")
     if audited.status in ("erratum", "conditional"):
-        parts += [f"<div><em>As printed:</em> {_formula(form)}</div>" for form in section.printed]
+        for quote, form in section.printed:
+            parts.append(f"<div><em>As printed:</em> {prose.html_text(quote)}</div>")
+            parts.append(f"<div><em>Tested as:</em> {_formula(form)}</div>")
     if section.counterexample:
         parts.append(f"<p><em>Counterexample:</em> {prose.html_text(section.counterexample)}</p>")
     label = "Corrected" if audited.status == "erratum" else "Shown"

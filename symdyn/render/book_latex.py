@@ -93,8 +93,9 @@ def _section(section: Section) -> str:
     if audited.hypothesis:
         parts.append(r"\emph{Hypothesis:} " + prose.latex(audited.hypothesis))
     if audited.status in ("erratum", "conditional"):
-        for form in section.printed:
-            parts.append(r"\emph{As printed:} " + _formula(form))
+        for quote, form in section.printed:
+            parts.append(r"\emph{As printed:} " + prose.latex(quote))
+            parts.append(r"\emph{Tested as:} " + _formula(form))
     if section.counterexample:
         parts.append(r"\emph{Counterexample:} " + _plain(section.counterexample))
     label = "Corrected" if audited.status == "erratum" else "Shown"

@@ -126,7 +126,7 @@ class Section:
     assumptions: tuple[str, ...]
     audit: AuditEntry
     counterexample: str
-    printed: tuple[Formula, ...]
+    printed: tuple[tuple[str, Formula], ...]
     results: tuple[tuple[str, Formula], ...]
 
 
@@ -181,7 +181,9 @@ def _chapter(topic: str, progress: Progress | None) -> Chapter:
 
 
 def _section(audited: AuditEntry, forms: tuple[PrintedForm, ...]) -> Section:
-    printed = tuple(formula(form.statement, audited.topic) for form in forms if form.ledger_id == audited.id)
+    printed = tuple(
+        (form.quote, formula(form.statement, audited.topic)) for form in forms if form.ledger_id == audited.id
+    )
     topics = {e.key: e.topic for e in index()}
     shown = [(key, _loaded(key)) for key in audited.results if key in topics]
     results = tuple((key, formula(result.statement, topics[key])) for key, result in shown if result)
@@ -279,7 +281,7 @@ def derived(result: Result) -> Derived:
 def formulas(chapter: Chapter) -> Iterator[Any]:
     """Every formula of a chapter, for whoever wants to check them all."""
     for section in chapter.sections:
-        yield from (printed.latex for printed in section.printed if printed.latex)
+        yield from (tested.latex for _, tested in section.printed if tested.latex)
     for derived in chapter.derived:
         if derived.formula.latex:
             yield derived.formula.latex
