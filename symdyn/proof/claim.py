@@ -392,14 +392,12 @@ class Defined:
         found = self._demands(domain, cell)
         named = [x for d in found for way in d.alternatives for x, _ in way]
         facts = (*case_of(domain, cell, *named).facts, *nonzero_vectors(domain, cell)) if found else ()
-        plain_case = Case(cell, tuple(facts))
+        cases: dict[Any, Case] = {}
+        for d in found:
+            if d.given not in cases:
+                cases[d.given] = Case(cell, (*facts, *relations(d.given)))
         self.memory[id(cell)] = [
-            d
-            for d in found
-            if not self.but(domain, cell, d)
-            and not _grants(
-                plain_case if d.given is sp.true else Case(cell, (*facts, *relations(d.given))), d
-            )
+            d for d in found if not self.but(domain, cell, d) and not _grants(cases[d.given], d)
         ]
         return self.memory[id(cell)]
 

@@ -264,10 +264,11 @@ class Facts:
         if s is None:
             return
         open_factors, sign = [], s if content > 0 else -s
+        several = sum(exponent % 2 for _, exponent in factors) > 1  # of one alone the relation says the sign
         for factor, exponent in factors:
             if exponent % 2 == 0:
                 continue
-            known = self.tower._sign_poly(factor)
+            known = self.tower._sign_poly(factor) if several else None
             if known is None or abs(known) < 2:
                 open_factors.append(factor)
             else:
