@@ -39,6 +39,7 @@ class AuditEntry:
     severity: str = ""
     hypothesis: str = ""
     stale: bool = False
+    two_kernels: bool = False
     failures: tuple[str, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
@@ -60,6 +61,8 @@ class AuditEntry:
         out.update({name: getattr(self, name) for name in names})
         if self.stale:
             out["stale"] = True
+        if self.two_kernels:
+            out["two_kernels"] = True
         if self.failures:
             out["failures"] = list(self.failures)
         return out
@@ -263,9 +266,21 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
     if status == "erratum" and not results:
         failures.append(f"{e.id}: the printed form is refuted, but no result gives the corrected form")
     grade = weakest(grades) if status != "open" else ""
+    extra["two_kernels"] = status != "open" and not study and _two_kernels(results, jobs)
     return AuditEntry(
         e.id, e.topic, status, grade, tuple(results), seconds, failures=tuple(failures), **extra
     )
+
+
+def _two_kernels(results: list[str], jobs: list[IndexEntry]) -> bool:
+    """Whether Rocq accepted all that the results claim, as the report stored with their package says."""
+    from symdyn.certify import stored
+
+    packages = {job.key: job.module.rpartition(".")[0] for job in jobs if job.kind == "result"}
+    known: dict[str, Any] = {}
+    for package in {packages[key] for key in results}:
+        known |= stored(package)
+    return bool(results) and all(key in known and known[key].two_kernels for key in results)
 
 
 def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,221 @@
+"""The scalar claims of a statement, each side as the derivation writes it, as lemmas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy as sp
+
+from symdyn.calculus.bridge import isotropic_to_gram
+from symdyn.calculus.formula import formula
+from symdyn.calculus.gram import Flow, GramOperator, substitute
+from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.vectors import Dot, Linear, Vector
+from symdyn.certify.lemma import RELATION_SIGNS, Lemma, Page, Unprintable
+from symdyn.certify.search import Proof
+from symdyn.domain import Cell, Domain
+from symdyn.proof.budget import BudgetExceeded, cpu_budget
+from symdyn.proof.check import SECONDS, default_domain
+from symdyn.statement import (
+    Chain,
+    Conservation,
+    Definition,
+    Dynamics,
+    Identity,
+    Inequality,
+    Solution,
+    Statement,
+)
+
+
+def pairs(left: Any, right: Any, domain: Domain) -> list[tuple[str, Any, Any]]:
+    """What must be equal for two values to be: scalars, and the coefficients of vectors and operators."""
+    if isinstance(left, (tuple, list)):
+        rights = right if isinstance(right, (tuple, list)) else [right] * len(left)
+        found = [pairs(x, y, domain) for x, y in zip(left, rights, strict=True)]
+        return [
+            (f"component {i + 1} {label}".strip(), x, y)
+            for i, part in enumerate(found)
+            for label, x, y in part
+        ]
+    if isinstance(left, Isotropic) and isinstance(right, Isotropic):
+        return [("on β⊥", left.f, right.f), ("along β", left.h, right.h)]
+    left, right = (isotropic_to_gram(x) if isinstance(x, Isotropic) else x for x in (left, right))
+    vectors = {v: c for v, c in domain.let.items() if isinstance(v, Vector)}
+    if isinstance(left, Linear) or isinstance(right, Linear):
+        x, y = (substitute(z, vectors).terms if isinstance(z, Linear) else {} for z in (left, right))
+        return [(f"coefficient of {v}", x.get(v, sp.S.Zero), y.get(v, sp.S.Zero)) for v in {**x, **y}]
+    if isinstance(left, GramOperator) or isinstance(right, GramOperator):
+        p, q = (
+            substitute(z, vectors) if isinstance(z, GramOperator) else GramOperator() for z in (left, right)
+        )
+        rest = [
+            (f"coefficient of {u} {v}'", p.outer.get((u, v), sp.S.Zero), q.outer.get((u, v), sp.S.Zero))
+            for u, v in {**p.outer, **q.outer}
+        ]
+        return [("coefficient of I", p.identity, q.identity), *rest]
+    if hasattr(left, "at") or hasattr(right, "at") or hasattr(left, "components"):
+        raise Unprintable(f"{type(left).__name__} is no scalar")
+    return [("", formula(left), formula(right))]
+
+
+def facts(
+    statement: Statement, domain: Domain | None, path: str = ""
+) -> Iterator[tuple[str, Statement, Domain]]:
+    """The statement and those that it is a chain of, with what leads to each and the domain of each."""
+    domain = statement.domain or domain or default_domain(statement)
+    yield path, statement, domain
+    for number, fact in enumerate(statement.facts(), start=1):
+        yield from facts(fact, domain, f"{path}.{number}" if path else str(number))
+
+
+def not_scalar(statement: Statement, domain: Domain | None) -> int:
+    """How many facts of a statement make claims of another kind: limits, orders, words of matrices."""
+    printed = (Identity, Inequality, Dynamics, Conservation, Solution, Definition, Chain)
+    return sum(not isinstance(fact, printed) for _, fact, _ in facts(statement, domain))
+
+
+def sides(statement: Statement, domain: Domain) -> Iterator[tuple[str, Any]]:
+    """What a statement claims of scalars: a label, and what writes both sides on a page."""
+    if isinstance(statement, Identity):
+        for label, x, y in pairs(statement.lhs, statement.rhs, domain):
+            yield label, _plain(x, "=", y)
+        if statement.compiles is not None:
+            for label, x, y in pairs(statement.compiles, statement.rhs, domain):
+                yield f"form that compiles {label}".strip(), _plain(x, "=", y)
+    elif isinstance(statement, Inequality):
+        yield "", _plain(formula(statement.lhs), RELATION_SIGNS[statement.relation], formula(statement.rhs))
+    elif isinstance(statement, Dynamics):
+        yield from _moving(statement.quantity, statement.velocity, statement.under, domain)
+    elif isinstance(statement, Conservation):
+        zero = (0,) * len(statement.quantity) if isinstance(statement.quantity, (tuple, list)) else sp.S.Zero
+        yield from _moving(statement.quantity, zero, statement.under, domain)
+    elif isinstance(statement, Solution):
+        yield from _solution(statement, domain)
+
+
+def _plain(x: Any, relation: str, y: Any) -> Any:
+    def write(page: Page) -> tuple[Any, str, Any, Any]:
+        page.lattice(x, y)
+        return page.write(x), relation, page.write(y), page.meaning(x) - page.meaning(y)
+
+    return write, None, None
+
+
+def _moving(quantity: Any, velocity: Any, flow: Flow, domain: Domain) -> Iterator[tuple[str, Any]]:
+    if isinstance(quantity, (tuple, list)):
+        for i, (q, v) in enumerate(zip(quantity, velocity, strict=True)):
+            for label, writer in _moving(q, v, flow, domain):
+                yield f"component {i + 1} {label}".strip(), writer
+        return
+    if isinstance(quantity, (Linear, GramOperator)):
+        rate = flow.unfold(flow.derivative(quantity))
+        for label, x, y in pairs(rate, flow.unfold(velocity) if velocity != 0 else rate * 0, domain):
+            yield label, (_plain(x, "=", y)[0], flow, None)
+        return
+    x, y = formula(quantity), formula(velocity)
+
+    def write(page: Page) -> tuple[Any, str, Any, Any]:
+        page.moving = True
+        page.lattice(x, y)
+        body = page.write(x)
+        known = _Velocities(page, flow)
+        return page.rate(body, known), "=", page.write(y), None
+
+    yield "", (write, flow, None)
+
+
+class _Velocities(dict[Any, Any]):
+    """Velocities along a flow: those it states, and those of inner products; definitions give the others."""
+
+    def __init__(self, page: Page, flow: Flow) -> None:
+        super().__init__()
+        self.page, self.flow = page, flow
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.flow.velocities or (isinstance(key, Dot) and key not in self.flow.velocities)
+
+    def __missing__(self, key: Any) -> Any:
+        return self.flow.derivative(key)
+
+
+def _solution(statement: Solution, domain: Domain) -> Iterator[tuple[str, Any]]:
+    time = statement.time
+    rules = {u: formula(c) for u, c in statement.solution.items()}
+    for unknown, closed in rules.items():
+        if unknown in statement.velocity:
+            rate = formula(statement.velocity[unknown])
+            values = {u: c for u, c in rules.items() if u in rate.free_symbols and u != c}
+            yield f"equation of {unknown}", (_equation(closed, rate, time, values), None, values)
+        start = closed.subs(time, 0)
+        yield f"initial value of {unknown}", _plain(start, "=", formula(statement.initial[unknown]))
+    if statement.compiles is not None:
+        for label, x, y in pairs(statement.compiles, statement._closed, domain):
+            yield f"form that compiles {label}".strip(), _plain(x, "=", y)
+
+
+def _equation(closed: Any, rate: Any, time: sp.Symbol, values: Any) -> Any:
+    def write(page: Page) -> tuple[Any, str, Any, Any]:
+        page.moving = True
+        page.lattice(closed, rate)
+        return page.rate(page.write(closed), {time: sp.Integer(1)}), "=", page.write(rate), None
+
+    return write
+
+
+def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Lemma | tuple[str, str, str]]:
+    """The lemmas of a result, or (which claim, on which cell, why there is none)."""
+    for path, fact, on in facts(statement, domain):
+        name = f"{key}{'.' if path else ''}{path}"
+        try:
+            claimed = list(sides(fact, on))
+        except (Unprintable, TypeError, AttributeError) as obstacle:
+            yield name, "", str(obstacle)
+            continue
+        for label, (writer, flow, values) in claimed:
+            for cell in on.cells:
+                try:
+                    with cpu_budget(SECONDS):
+                        made = lemma(name, label, on, cell, writer, flow, values)
+                    yield made
+                except (Unprintable, RecursionError, BudgetExceeded) as obstacle:
+                    yield f"{name}: {label}" if label else name, cell.name, str(obstacle)
+
+
+def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: Any, values: Any) -> Lemma:
+    """The lemma of one claim on one cell, with its proof. Its hypotheses are true at points of the cell."""
+    page = Page(domain, cell, flow, values)
+    left, relation, right, gap = writer(page)
+    page.close()
+    made = Lemma(
+        name,
+        cell.name,
+        label,
+        list(page.meanings),
+        page.without_the_claim(left, right),
+        left,
+        relation,
+        right,
+        dict(page.meanings),
+        gap=gap,
+    )
+    made.false, values = false_hypotheses(domain, cell, page)
+    made.proof = Proof(page, made, values).write()
+    return made
+
+
+def false_hypotheses(domain: Domain, cell: Cell, page: Page) -> tuple[list[str], dict[Any, Any]]:
+    """The hypotheses that are false at a point of the cell, one in each dimension, and the values at the last point.
+
+    A denominator counts if it vanishes at all the points. A lemma with a false hypothesis would say nothing.
+    """
+    wrong: dict[str, None] = {}
+    vanishing: list[set[str]] = []
+    values: dict[Any, Any] = {}
+    for point in domain.points(cell, per_dimension=1):
+        values = page.values_at(point)
+        false = [h for h in page.hypotheses if not h.true_at(values)]
+        wrong.update({h.text: None for h in false if h.kind != "nonzero"})
+        vanishing.append({h.text for h in false if h.kind == "nonzero"})
+    return [*wrong, *(set.intersection(*vanishing) if vanishing else ())], values

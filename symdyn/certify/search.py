@@ -1,0 +1,243 @@
+"""The lines of a proof: what the search finds, Rocq checks.
+
+The search looks for the square roots that the others are made of, and for a product that shows a sign. It may err: then
+the proof fails. Nothing that it finds is supposed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import sympy as sp
+
+from symdyn.certify.lemma import Lemma, Page, coq
+from symdyn.proof.claim import tower
+from symdyn.proof.tower import Undecided
+
+EQUAL = "first [ring [{eqs}] | (field_simplify_eq; [ring [{eqs}] | nonzero ..])]"
+
+
+class Proof:
+    """Writes the proof of one lemma."""
+
+    def __init__(self, page: Page, lemma: Lemma, values: dict[sp.Symbol, Any]) -> None:
+        self.page, self.lemma, self.values = page, lemma, dict(values)
+        self.squares: dict[sp.Symbol, Any] = {}
+        self.tower = tower(page.cell)
+        self.back_names = {
+            page.meanings[s]: s
+            for k, s in page.symbols.items()
+            if isinstance(k, sp.Symbol) and page.meanings[s] == k
+        }
+        self.table: list[tuple[Any, sp.Symbol]] = []
+        self.equations: list[str] = []
+        self.lines: list[str] = []
+        self.fresh = 0
+        self.known: dict[sp.Symbol, Any] = {}
+
+    def write(self) -> list[str]:
+        for h in self.lemma.hypotheses:
+            if h.kind == "definition":
+                self._definition(h)
+            elif h.kind == "case":
+                self.lines.append(f"try (use {h.name}; subst {h.subject}).")
+            elif h.kind == "rate":
+                self.lines.append(f"solve_for {h.name} {h.subject}.")
+            elif h.kind == "bound" and h.given:
+                self.lines.append(f"try use {h.name}.")
+            elif h.kind == "root":
+                self._root(h)
+        self._conclusion()
+        return self.lines
+
+    def _definition(self, h: Any) -> None:
+        """x = e: x is replaced by e, or by what e reduces to where that is shorter."""
+        value = h.right.xreplace(self.known)
+        simple = sp.cancel(value) if value.has(sp.Pow) else value
+        if simple.count_ops() < value.count_ops():
+            shown = f"assert ({h.name}e : {h.subject} = {coq(simple)}) by (rewrite {h.name}; {self.equal()})"
+            self.lines.append(f"try ({shown}; clear {h.name}).")
+            value = simple
+        self.known[h.subject] = value
+        self.lines.append(f"subst {h.subject}.")
+
+    def _root(self, h: Any) -> None:
+        symbol = h.subject
+        radicand, order = self.page.radicands[symbol]
+        if order != 2:
+            self.equations.append(h.name)
+            return
+        try:
+            expression = self.tower.expression(
+                self.tower.convert(self.page.meaning(self.page.meanings[symbol]))
+            )
+            known = len(self.table)
+            form = self.back(expression, symbol)
+        except (Undecided, KeyError, NotImplementedError, ValueError):
+            self.lines.append(f"try positive_root {h.name} {symbol}.")
+            self.equations.append(h.name)
+            return
+        if form == symbol:
+            square = self.table[-1][0] if len(self.table) > known else None
+            self.equations.append(h.name)
+            if square is not None:
+                plain = self.back(square)
+                text = coq(plain)
+                self.squares[symbol] = plain
+                self.hint(plain)
+                if text != coq(radicand):
+                    shown = (
+                        f"assert ({h.name}s : {symbol} ^ 2 = {text}) by (rewrite {h.name}; {self.equal()})"
+                    )
+                    self.lines.append(f"try ({shown}; clear {h.name}; rename {h.name}s into {h.name}).")
+            self.lines.append(f"try positive_root {h.name} {symbol}.")
+            return
+        unique = f"apply root_unique; [assumption | pos | rewrite {h.name}; {self.equal()}]"
+        self.lines.append(f"assert ({h.name}e : {symbol} = {coq(form)}) by ({unique}).")
+        self.known[symbol] = form
+        self.lines.append(f"subst {symbol}.")
+
+    def equal(self) -> str:
+        eqs = " ".join(self.equations)
+        return EQUAL.format(eqs=eqs) if eqs else "first [ring | (field_simplify_eq; [ring | nonzero ..])]"
+
+    def back(self, e: Any, root: sp.Symbol | None = None) -> Any:
+        """An expression of the search in the variables of the lemma. `root` is the variable it is to be equal to."""
+        if e.is_Rational:
+            return e
+        if e in self.back_names:
+            return self.back_names[e]
+        if isinstance(e, sp.exp):
+            return self._exponential(e)
+        if e.is_Pow and e.exp.is_Rational and e.exp.q == 2:
+            return self._base_root(e.base, root if e.exp == sp.Rational(1, 2) else None) ** e.exp.p
+        if e.is_Pow and e.exp.is_Rational and e.exp.q in (4, 8, 16):
+            return (
+                self._base_root(e.base ** sp.Rational(2, e.exp.q), root if e.exp.p == 1 else None) ** e.exp.p
+            )
+        if e.is_Add or e.is_Mul or (e.is_Pow and e.exp.is_Integer):
+            alone = e.is_Mul and root is not None
+            args = [self.back(a, None) if not alone else self._factor(a, e, root) for a in e.args]
+            return e.func(*args)
+        for key, symbol in self.page.symbols.items():
+            if isinstance(key, sp.Basic) and self.page.meanings.get(symbol) == e:
+                return symbol
+        raise KeyError(e)
+
+    def _factor(self, a: Any, product: Any, root: sp.Symbol) -> Any:
+        """A factor c of c √q = root: a new √q may be defined as root / c."""
+        if a.is_Pow and a.exp.is_Rational and a.exp.p == 1 and a.exp.q in (2, 4, 8, 16):
+            return self._base_root(a.base ** sp.Rational(2, a.exp.q), None, of=(root, product / a))
+        return self.back(a)
+
+    def _exponential(self, e: Any) -> Any:
+        from symdyn.proof.hyperbolic import exponent_terms
+
+        out: Any = sp.Integer(1)
+        for c, monomial in exponent_terms(e.args[0]):
+            out *= self.page.symbols[("exp", monomial)] ** int(c * self.page.exponents[monomial])
+        return out
+
+    def _base_root(self, radicand: Any, root: sp.Symbol | None, of: Any = None) -> sp.Symbol:
+        for known, symbol in self.table:
+            if known == radicand or sp.expand(known - radicand) == 0:
+                return symbol
+        if root is not None:
+            self.table.append((radicand, root))
+            return root
+        plain = self.back(radicand)
+        text = coq(plain)
+        self.hint(plain)
+        ways = ["(apply root_exists; pos)"]
+        if of is not None:
+            quotient = coq(of[0] / self.back(of[1]))
+            ways.append(f"(exists {quotient}; split; [pos | {self.equal_with(of[0])}])")
+        self.fresh += 1
+        symbol, name = sp.Symbol(f"base{self.fresh}"), f"B{self.fresh}"
+        there = f"assert (exists b, 0 <= b /\\ b ^ 2 = {text}) as [{symbol} [{name} {name}s]]"
+        self.lines.append(f"{there} by (first [{' | '.join(ways)}]).")
+        self.lines.append(f"try positive_root {name}s {symbol}.")
+        self.table.append((radicand, symbol))
+        self.equations.append(f"{name}s")
+        self.squares[symbol] = plain
+        with suppress(KeyError, TypeError):
+            self.values[symbol] = sp.sqrt(sp.N(plain.subs(self.values), 40))
+        return symbol
+
+    def hint(self, e: Any) -> None:
+        """Show the sign of a + b r with a root r beforehand, from that of a² - b² r²."""
+        roots = [r for r in self.squares if r in e.free_symbols]
+        if not roots or not e.is_Add:
+            return
+        root, square = roots[-1], self.squares[roots[-1]]
+        e = sp.expand(e)
+        b, a = e.coeff(root, 1), e.coeff(root, 0)
+        if sp.expand(a + b * root - e) != 0 or a == 0 or b == 0:
+            return
+        at = [sp.N(x.subs(self.values), 30) for x in (e, a, b)]
+        if not all(x.is_comparable and abs(x) > sp.Float("1e-20") for x in at):
+            return
+        if at[0] < 0:
+            e, a, b, at = -e, -a, -b, [-x for x in at]
+        for part in (a, b):
+            self.hint(part)
+        rooted = at[2] > 0
+        z = sp.factor(self._reduced(sp.expand((1 if rooted else -1) * (b**2 * square - a**2))))
+        for part in z.args if z.is_Mul else (z,):
+            self.hint(part)
+        texts = " ".join(coq(x) for x in (e, a, b if rooted else -b, root, square, z))
+        first = f"apply (root_{'dominates' if rooted else 'dominated'} {texts})"
+        equal, others = self.equal(), "" if rooted else "pos | "
+        self.lines.append(
+            f"try (assert (0 < {coq(e)}) by ({first}; [ring | {others}pos | assumption | {equal} | {equal} | pos]))."
+        )
+
+    def _reduced(self, e: Any) -> Any:
+        """A polynomial without squares of the roots."""
+        for root in reversed(self.squares):
+            if root in e.free_symbols:
+                terms = sp.Poly(e, root).all_terms()
+                e = sp.expand(
+                    sp.Add(*(c * root ** (n % 2) * self.squares[root] ** (n // 2) for (n,), c in terms))
+                )
+        return e
+
+    def equal_with(self, root: sp.Symbol) -> str:
+        name = next(h.name for h in self.lemma.hypotheses if h.kind == "root" and h.subject == root)
+        eqs = " ".join([*self.equations, name])
+        rewritten = f"(rewrite {name}; field_simplify_eq; [ring [{eqs}] | nonzero ..])"
+        return f"(field_simplify_eq; [first [ring [{eqs}] | {rewritten}] | nonzero ..])"
+
+    def _conclusion(self) -> None:
+        relation = self.lemma.relation
+        if relation == "=":
+            self.lines.append(f"{self.equal()}.")
+            return
+        gap = self.lemma.gap
+        smaller = relation in ("<", "<=")
+        ways = []
+        try:
+            found = self.tower.expression(self.tower.convert(-gap if smaller else gap))
+            for form in dict.fromkeys((sp.factor(found), found)):
+                written = self.back(form)
+                for part in written.args if written.is_Mul else (written,):
+                    self.hint(part.base if part.is_Pow else part)
+                z = coq(written)
+                rule = {
+                    ">": "larger",
+                    "<": "larger",
+                    ">=": "not_smaller",
+                    "<=": "not_smaller",
+                    "<>": "different",
+                }[relation]
+                ways.append(f"(apply ({rule} _ _ {z}); [{self.equal()} | pos])")
+        except (Undecided, KeyError, NotImplementedError, ValueError):
+            pass
+        ways.append("timeout 10 nra")
+        ways.append("pos")
+        if relation == ">":
+            self.lines.append("unfold Rgt.")
+        elif relation == ">=":
+            self.lines.append("apply Rle_ge.")
+        self.lines.append(f"first [{' | '.join(ways)}].")
