@@ -184,8 +184,15 @@ def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Le
 
 
 def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: Any, values: Any) -> Lemma:
-    """The lemma of one claim on one cell, with its proof. Its hypotheses are true at points of the cell."""
+    """The lemma of one claim on one cell, with its proof. Its hypotheses are true at points of the cell.
+
+    The claim is written twice: what occurs in it tells what the domain has to say, which then comes first.
+    """
+    tried = Page(domain, cell, flow, values)
+    writer(tried)
+    tried.close()
     page = Page(domain, cell, flow, values)
+    page.open(tried)
     left, relation, right, gap = writer(page)
     page.close()
     made = Lemma(
@@ -193,29 +200,31 @@ def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: 
         cell.name,
         label,
         list(page.meanings),
-        page.without_the_claim(left, right),
+        page.parts(left, right),
         left,
         relation,
         right,
         dict(page.meanings),
         gap=gap,
     )
-    made.false, values = false_hypotheses(domain, cell, page)
+    made.false, values = false_hypotheses(domain, cell, made, page)
     made.proof = Proof(page, made, values).write()
     return made
 
 
-def false_hypotheses(domain: Domain, cell: Cell, page: Page) -> tuple[list[str], dict[Any, Any]]:
-    """The hypotheses that are false at a point of the cell, one in each dimension, and the values at the last point.
-
-    A denominator counts if it vanishes at all the points. A lemma with a false hypothesis would say nothing.
+def false_hypotheses(
+    domain: Domain, cell: Cell, made: Lemma, page: Page
+) -> tuple[list[str], dict[Any, Any]]:
+    """The hypotheses and debts that are false at a point of the cell, one in each dimension and degenerate ones,
+    and the values at the last point. A lemma with a false hypothesis would say nothing, one with a false debt is false.
     """
     wrong: dict[str, None] = {}
-    vanishing: list[set[str]] = []
     values: dict[Any, Any] = {}
     for point in domain.points(cell, per_dimension=1):
         values = page.values_at(point)
-        false = [h for h in page.hypotheses if not h.true_at(values)]
-        wrong.update({h.text: None for h in false if h.kind != "nonzero"})
-        vanishing.append({h.text for h in false if h.kind == "nonzero"})
-    return [*wrong, *(set.intersection(*vanishing) if vanishing else ())], values
+        for h in made.parts:
+            if not h.true_at(values):
+                wrong[h.text] = None
+                if h.kind == "debt":  # what follows has no value
+                    break
+    return list(wrong), values

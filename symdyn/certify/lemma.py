@@ -10,13 +10,20 @@ Rational operations are printed as they stand. Everything else becomes a variabl
     d√p/dt        r' with 2 r r' = p'
 
 What else a hypothesis says comes from the domain: signs and substitutions of the cell, definitions and conditions of
-the domain, Cauchy and Schwarz for inner products, and that the denominators of the claim do not vanish.
+the domain, which hold where they are defined, vectors that are not zero, Cauchy and Schwarz for inner products.
+
+In Rocq 1/0 is a number. So a lemma does not only state the claim: before what it says of a quotient, a root or a
+logarithm it states that the denominator does not vanish, that the radicand is not negative, that the argument is
+positive, to be proved from the hypotheses that precede. These are its debts:
+
+    H1 -> H2 -> (0 <= p) /\\ (H3 -> H4 -> (d <> 0) /\\ (H5 -> claim))
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +36,7 @@ from symdyn.calculus.vectors import Dot, Vector
 from symdyn.compile.named import NamedFunction
 from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import plain
+from symdyn.proof.defined import DEMANDS, compare
 from symdyn.proof.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
 
 RESERVED = {
@@ -71,6 +79,15 @@ RELATIONS = {
 RELATION_SIGNS = {"==": "=", "=": "=", "!=": "<>", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
 
+EARLY = ("sign", "size", "bound", "condition", "granted")
+"""Kinds of hypotheses that hold throughout the cell: they precede all that is to be shown."""
+
+
+CLOSED_FORM, RELATION, CELL = "closed form of the statement", "relation of the flow", "the cell"
+OWN = (CLOSED_FORM, RELATION)
+"""Origins of definitions that a statement brings: that they are defined on the domain is to be shown."""
+
+
 class Unprintable(Exception):
     """The claim has a part for which there is no lemma over the reals."""
 
@@ -80,7 +97,8 @@ class Hypothesis:
     """What a lemma supposes: left relation right, where the conditions in `given` hold. `origin` says who supplies it.
 
     `kind` says how the proof uses it: a definition and a case determine the variable `subject`, a root gives its power,
-    a rate its derivative; a size, a sign, a bound, a condition and nonzero are only there to be used.
+    a rate its derivative; a size, a sign, a bound, a condition and what the domain grants are only there to be used.
+    A debt is no hypothesis: it is to be proved from those that precede it.
     """
 
     name: str
@@ -130,13 +148,16 @@ def _compare(c: Any, values: Mapping[sp.Symbol, Any]) -> bool:
 
 @dataclass
 class Lemma:
-    """One claim on one cell. `left relation right` is the claim; the proof is a list of lines that Rocq checks."""
+    """One claim on one cell. `left relation right` is the claim; the proof is a list of lines that Rocq checks.
+
+    `parts` are the hypotheses and the debts in the order in which they are stated.
+    """
 
     key: str
     cell: str
     label: str
     variables: list[sp.Symbol]
-    hypotheses: list[Hypothesis]
+    parts: list[Hypothesis]
     left: Any
     relation: str
     right: Any
@@ -153,23 +174,24 @@ class Lemma:
     def goal(self) -> str:
         return f"{coq(self.left)} {self.relation} {coq(self.right)}"
 
+    @property
+    def hypotheses(self) -> list[Hypothesis]:
+        return [h for h in self.parts if h.kind != "debt"]
+
+    @property
+    def debts(self) -> list[Hypothesis]:
+        return [h for h in self.parts if h.kind == "debt"]
+
     def text(self, name: str) -> str:
-        """The lemma and its proof; each hypothesis is preceded by its origin."""
-        binder = f"  forall {' '.join(map(str, self.variables))} : R,\n" if self.variables else ""
+        """The lemma and its proof; each hypothesis and each debt is preceded by its origin."""
         lines = [f"(* {_comment(self.claim)}; cell: {_comment(self.cell)} *)", f"Lemma {name} :"]
-        body = binder + "".join(
-            f"  (* {h.name}, {_comment(h.origin)} *)\n  ({h.text}) ->\n" for h in self.hypotheses
-        )
-        names = " ".join([*map(str, self.variables), *(h.name for h in self.hypotheses)])
-        intros = f"intros {names}." if names else ""
-        return (
-            "\n".join(lines)
-            + "\n"
-            + body
-            + f"  {self.goal}.\nProof.\n{intros}\n"
-            + "\n".join(self.proof)
-            + "\nQed.\n"
-        )
+        if self.variables:
+            lines.append(f"  forall {' '.join(map(str, self.variables))} : R,")
+        for h in self.parts:
+            link = "/\\ (" if h.kind == "debt" else "->"
+            lines += [f"  (* {h.name}, {_comment(h.origin)} *)", f"  ({h.text}) {link}"]
+        lines.append(f"  {self.goal}{')' * len(self.debts)}.")
+        return "\n".join([*lines, "Proof.", *self.proof, "Qed.", ""])
 
 
 def _comment(text: str) -> str:
@@ -220,11 +242,13 @@ class Page:
         self.bodies: dict[sp.Symbol, Any] = {}
         self.roots: list[sp.Symbol] = []
         self.radicands: dict[sp.Symbol, Any] = {}
-        self.hypotheses: list[Hypothesis] = []
+        self.entries: list[Hypothesis] = []
         self.exponents: dict[Any, int] = {}
         self.rates: dict[sp.Symbol, Any] = {}
         self.factors: dict[sp.Symbol, tuple[Any, Any]] = {}
-        self.denominators: dict[Any, None] = {}
+        self.given: tuple[Any, ...] = ()
+        self.granting = ""
+        self.fixed: set[sp.Symbol] = set()
 
     # variables and hypotheses
 
@@ -256,12 +280,45 @@ class Page:
         subject: Any = None,
         given: Any = (),
     ) -> None:
-        """Add a hypothesis, unless it is there already."""
-        made = Hypothesis(
-            f"H{len(self.hypotheses) + 1}", left, relation, sp.sympify(right), origin, kind, subject, given
-        )
-        if all(h.text != made.text for h in self.hypotheses):
-            self.hypotheses.append(made)
+        """Add a hypothesis, or a debt, unless it is there already."""
+        name = f"{'D' if kind == 'debt' else 'H'}{len(self.entries) + 1}"
+        made = Hypothesis(name, left, relation, sp.sympify(right), origin, kind, subject, given)
+        if all(h.text != made.text or (h.kind == "debt") != (kind == "debt") for h in self.entries):
+            self.entries.append(made)
+
+    def owe(self, x: Any, relation: str, place: str) -> None:
+        """What is written is only defined where x > 0 (or ≥, ≠): a debt, unless the domain says that it is."""
+        x = sp.sympify(x)
+        if x.is_Rational:
+            if not compare(int(sp.sign(x)), "!=" if relation == "<>" else relation):
+                raise Unprintable(f"{place} is not defined")
+        elif self.granting:
+            self.suppose(x, relation, 0, self.granting, "granted")
+        else:
+            self.suppose(x, relation, 0, place, "debt", given=self.given)
+
+    @contextmanager
+    def _granted(self, origin: str) -> Iterator[None]:
+        """What is written here is defined because the domain is where it is, or, without an origin, is to be shown."""
+        before = self.granting, self.given
+        self.granting, self.given = origin, ()
+        try:
+            yield
+        finally:
+            self.granting, self.given = before
+
+    @contextmanager
+    def _where(self, given: tuple[Any, ...]) -> Iterator[None]:
+        """What is written here need only be defined where some conditions hold, and is not used elsewhere."""
+        before, symbols = self.given, dict(self.symbols)
+        self.given = (*before, *given)
+        try:
+            yield
+        finally:
+            self.given = before
+            if given:
+                kept = {k: s for k, s in self.symbols.items() if _anywhere(k)}
+                self.symbols = symbols | kept
 
     def _define(self, symbol: sp.Symbol, body: Any, origin: str) -> None:
         self.bodies[symbol] = body
@@ -289,7 +346,10 @@ class Page:
                 if not isinstance(node, (sp.exp, *HYPERBOLIC)):
                     continue
                 for c, monomial in exponent_terms(sp.sympify(node).args[0]):
-                    self.exponents[monomial] = sp.ilcm(self.exponents.get(monomial, 1), c.q)
+                    unit = sp.ilcm(self.exponents.get(monomial, 1), c.q)
+                    if ("exp", monomial) in self.symbols and unit != self.exponents[monomial]:
+                        raise Unprintable(f"the exponent {c}*{monomial} came too late")
+                    self.exponents[monomial] = unit
 
     # writing
 
@@ -311,29 +371,29 @@ class Page:
         if e.is_Pow and e.exp.is_Integer:
             base = self.write(e.base)
             if e.exp < 0:
-                self._denominator(base)
+                self.owe(base, "<>", f"a denominator: {e.base}")
             return base**e.exp
         if e.is_Pow and e.exp.is_Rational:
             root = self._root(e.base, int(e.exp.q))
             if e.exp < 0:
-                self._denominator(root)
+                self.owe(root, "<>", f"a denominator: {root}")
             return root ** int(e.exp.p)
         if isinstance(e, NamedFunction):
             return self._named(e)
         return self._function(e)
 
-    def _denominator(self, d: Any) -> None:
-        if d.free_symbols:
-            self.denominators[d] = None
-
     def _symbol(self, e: sp.Symbol) -> sp.Symbol:
         found = self._replaced(e)
         body = None
         if found is not None:
-            body, origin = self.write(found[0]), found[1]
+            origin = found[1]
+            with self._granted("" if origin in OWN else f"defined on the domain: {e}"):
+                body = self.write(found[0])
         symbol = self._new(e, e.name, self.meaning(e))
         if found is not None:
             self._define(symbol, body, origin)
+            if origin.startswith(CELL):  # what a symbol is on the cell says nothing of how it moves
+                self.fixed.add(symbol)
         sign = self.cell.signs.get(e)
         if sign:
             self.suppose(symbol, ">" if sign > 0 else "<", 0, "sign on the cell", "sign")
@@ -344,9 +404,9 @@ class Page:
     def _replaced(self, e: sp.Symbol) -> tuple[Any, str] | None:
         """What a symbol stands for, and who says so."""
         if e in self.values:
-            return self.values[e], "closed form of the statement"
+            return self.values[e], CLOSED_FORM
         if self.flow is not None and (unfolded := self.flow.unfold(e)) != e:
-            return unfolded, "relation of the flow"
+            return unfolded, RELATION
         vectors: dict[Any, Any] = {v: c for v, c in self.domain.let.items() if isinstance(v, Vector)}
         if e in self.domain.let:
             return self.domain.let[e], "definition of the domain"
@@ -355,19 +415,24 @@ class Page:
             right: Any = vectors.get(e.right, e.right)
             return inner(left, right), "definition of the domain"
         if e in self.cell.where:
-            return self.cell.where[e], f"the cell: {self.cell.reason or self.cell.name}"
+            return self.cell.where[e], f"{CELL}: {self.cell.reason or self.cell.name}"
         return None
 
     def _root(self, base: Any, order: int) -> sp.Symbol:
         key = ("root", base, order)
         if key in self.symbols:
-            return self.symbols[key]
+            symbol = self.symbols[key]
+            self.owe(self.radicands[symbol][0], ">=", f"a radicand: {base}")
+            return symbol
         radicand = self.write(base)
+        self.owe(radicand, ">=", f"a radicand: {base}")
         symbol = self._new(key, f"root{len(self.roots) + 1}", sp.root(self.meaning(base), order))
         self.roots.append(symbol)
         self.radicands[symbol] = (radicand, order)
-        self.suppose(symbol, ">=", 0, f"a root: {base}, to the power 1/{order}", "size")
-        self.suppose(symbol**order, "=", radicand, f"the root {symbol}, to the power {order}", "root", symbol)
+        origin = f"a root: {base}, to the power 1/{order}"
+        self.suppose(symbol, ">=", 0, origin, "size")
+        origin = f"the root {symbol}, to the power {order}"
+        self.suppose(symbol**order, "=", radicand, origin, "root", symbol, self.given)
         return symbol
 
     def _named(self, e: Any) -> sp.Symbol:
@@ -383,9 +448,11 @@ class Page:
             if inverse is not None and (2 * c * inverse[1]).is_Integer:
                 twice = int(2 * c * inverse[1])
                 base = inverse[0]
-                out = out * (
-                    self.write(base) ** (twice // 2) if twice % 2 == 0 else self._root(base, 2) ** twice
-                )
+                self._demanded(monomial)
+                written = self.write(base) if twice % 2 == 0 else self._root(base, 2)
+                if twice < 0:
+                    self.owe(written, "<>", f"a denominator: {written}")
+                out = out * written ** (twice // 2 if twice % 2 == 0 else twice)
                 continue
             unit = self.exponents.setdefault(monomial, c.q)
             if unit % c.q:
@@ -398,7 +465,8 @@ class Page:
     def _generator(self, monomial: Any, unit: int) -> sp.Symbol:
         key = ("exp", monomial)
         if key not in self.symbols:
-            argument = self.write(monomial / unit)
+            with self._granted(self.granting):
+                argument = self.write(monomial / unit)
             symbol = self._new(
                 key,
                 f"exp{len([k for k in self.symbols if isinstance(k, tuple) and k[0] == 'exp']) + 1}",
@@ -442,8 +510,17 @@ class Page:
         if isinstance(e, sp.Piecewise):
             return self._pieces(e)
         if isinstance(e, (AppliedUndef, sp.Derivative, sp.log, sp.atanh, sp.asinh, sp.acosh, sp.Subs)):
+            self._demanded(e)
             return self._new(e, _stem(e), self.meaning(e))
         raise Unprintable(f"{type(e).__name__} has no algebraic relation here")
+
+    def _demanded(self, e: Any) -> None:
+        """What a function that is not written out demands of its arguments, and that these are defined."""
+        inside = e.point if isinstance(e, sp.Subs) else e.args
+        for argument in (e.expr,) if isinstance(e, sp.Derivative) else inside:
+            self.write(argument)
+        for x, relation in DEMANDS.get(e.func, lambda *_: ())(*e.args):
+            self.owe(self.write(x), relation.replace("!=", "<>"), str(e))
 
     def _cases(self, e: Any, name: str, cases: Any) -> sp.Symbol:
         symbol = self._new(e, name, self.meaning(e))
@@ -458,8 +535,13 @@ class Page:
         for piece, condition in e.args:
             written = self._condition(condition)
             holds = () if written == sp.true else (written,)
-            cases.append(((*before, *holds), self.write(piece)))
+            with self._where((*before, *holds)):
+                cases.append(((*before, *holds), self.write(piece)))
             before.append(sp.Not(written, evaluate=False))
+            if written == sp.true:
+                break
+        else:
+            self.suppose(0, "<>", 0, "some piece applies", "debt", given=(*self.given, *before))
         return self._cases(e, "pieces", cases)
 
     def _condition(self, c: Any) -> Any:
@@ -499,11 +581,13 @@ class Page:
                 if inside == 0
                 else self._rate_variable(v, sp.Integer(1), v * inside, "derivative of exp")
             )
-        elif v in self.bodies:
+        elif v in self.bodies and v not in self.fixed:
             out = self._rate_variable(
                 v, sp.Integer(1), self.rate(self.bodies[v], velocity), f"derivative of {v} = its definition"
             )
         elif not isinstance(key, sp.Symbol):
+            if key is None:
+                raise Unprintable(f"the derivative of {v}")
             out = self._rate_of_function(key, velocity)
         self.rates[v] = out
         return out
@@ -511,6 +595,7 @@ class Page:
     def _rate_variable(self, v: sp.Symbol, factor: Any, value: Any, origin: str) -> Any:
         if value == 0:
             return value
+        self.owe(factor, "<>", f"{v} has a derivative")
         symbol = self._new(("rate", v), f"d_{v}", None)
         self.suppose(sp.Mul(factor, symbol, evaluate=False), "=", value, origin, "rate", symbol)
         self.factors[symbol] = (factor, value)
@@ -521,7 +606,6 @@ class Page:
             return self.rate(self.write(key.args[0]), velocity) / self.write(key.args[0])
         if isinstance(key, sp.atanh):
             inside = self.write(key.args[0])
-            self._denominator(1 - inside**2)
             return self.rate(inside, velocity) / (1 - inside**2)
         if any(self.rate(self.write(s), velocity) != 0 for s in getattr(key, "free_symbols", ())):
             raise Unprintable(f"the derivative of {key}")
@@ -529,29 +613,45 @@ class Page:
 
     # what the domain adds
 
+    def open(self, before: Page) -> None:
+        """The hypotheses that the domain adds for the variables of a page on which the claim was tried."""
+        self.moving, self.exponents = before.moving, dict(before.exponents)
+        known = [k for k in before.symbols if isinstance(k, sp.Symbol)]
+        for symbol in known:
+            self.write(symbol)
+        self.close()
+        stated = [c for c in self.domain.conditions if isinstance(c, sp.core.relational.Relational)]
+        stated = [c for c in stated if c.free_symbols <= set(self.symbols)]
+        self.lattice(*(side for c in stated for side in c.args))
+        for condition in stated:
+            with self._granted("where a condition of the domain is defined"):
+                written = self._condition(condition)
+            relation = RELATIONS[type(written).__name__]
+            self.suppose(written.lhs, relation, written.rhs, "condition of the domain", "condition")
+
     def close(self) -> None:
-        """The hypotheses that the domain adds for the variables that occur, and those on denominators."""
+        """What is known of the inner products that occur."""
         for dot in [k for k in self.symbols if isinstance(k, Dot)]:
             if dot.left != dot.right:
                 squares = self.write(inner(dot.left, dot.left)) * self.write(inner(dot.right, dot.right))
                 self.suppose(self.symbols[dot] ** 2, "<=", squares, "Cauchy and Schwarz", "bound")
-        for condition in self.domain.conditions:
-            if isinstance(condition, sp.core.relational.Relational) and condition.free_symbols <= set(
-                self.symbols
-            ):
-                written = self._condition(condition)
-                relation = RELATIONS[type(written).__name__]
-                self.suppose(written.lhs, relation, written.rhs, "condition of the domain", "condition")
-        for d in self.denominators:
-            self.suppose(d, "<>", 0, "a denominator", "nonzero")
+        for dot in [k for k in self.symbols if isinstance(k, Dot)]:
+            if dot.left == dot.right and dot.left in self.domain.vectors and dot.left not in self.domain.let:
+                self.suppose(self.symbols[dot], "<>", 0, f"{dot.left} is not zero", "condition")
+
+    def parts(self, left: Any, right: Any) -> list[Hypothesis]:
+        """The hypotheses and debts, what holds throughout the cell first; not what says what the claim says."""
+        kept = self.without_the_claim(left, right)
+        early = [h for h in kept if h.kind in EARLY]
+        return early + [h for h in kept if h.kind not in EARLY]
 
     def without_the_claim(self, left: Any, right: Any) -> list[Hypothesis]:
         """The hypotheses but for those that say what the claim says, up to a constant factor."""
         gap = sp.expand(left - right)
         return [
             h
-            for h in self.hypotheses
-            if h.kind not in ("sign", "bound", "condition", "nonzero")
+            for h in self.entries
+            if h.kind not in ("sign", "bound", "condition", "granted")
             or gap == 0
             or not sp.cancel(sp.expand(h.left - h.right) / gap).is_number
         ]
@@ -562,15 +662,22 @@ class Page:
         for symbol, meaning in self.meanings.items():
             if symbol in self.factors:
                 factor, value = self.factors[symbol]
-                values[symbol] = sp.N(value.subs(values) / factor.subs(values), 40)
+                slope = sp.N(factor.subs(values), 40)
+                values[symbol] = sp.N(value.subs(values) / slope, 40) if slope else sp.S.Zero
             else:
                 free = {
                     s: sp.Rational(3, 7)
                     for s in meaning.free_symbols
                     if s not in point and not isinstance(s, Dot)
                 }
-                values[symbol] = sp.N(evaluate(meaning, {**point, **free}), 40)
+                value = sp.N(evaluate(meaning, {**point, **free}), 40)
+                values[symbol] = value if value.is_comparable else sp.S.Zero  # as in Rocq: √-1 is a number
         return values
+
+
+def _anywhere(key: Any) -> bool:
+    """Whether what is written for a key is defined everywhere, whatever the conditions under which it was."""
+    return isinstance(key, sp.Symbol) or (isinstance(key, tuple) and key[0] == "exp")
 
 
 def _stem(e: Any) -> str:

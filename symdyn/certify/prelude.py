@@ -126,6 +126,9 @@ with nonzero :=
 """
 
 PRELUDE += r"""
+Lemma debt : forall A B : Prop, A -> (A -> B) -> A /\ B.
+Proof. auto. Qed.
+
 Lemma negative : forall x : R, 0 < - x -> x < 0.
 Proof. intros. lra. Qed.
 
@@ -149,6 +152,13 @@ Ltac holds :=
   | |- _ <= 0 => apply not_positive; pos
   | |- ~ _ => let Z := fresh in intro Z; first [lra | timeout 5 nra]
   | |- _ => first [lra | timeout 5 nra]
+  end.
+
+Ltac owed :=
+  match goal with
+  | |- _ <> 0 => nonzero
+  | |- 0 <= _ => pos
+  | |- 0 < _ => pos
   end.
 
 Ltac use hyp :=

@@ -11,9 +11,9 @@ from typing import Any
 
 import sympy as sp
 
-from symdyn.certify.lemma import Lemma, Page, coq
-from symdyn.proof.claim import tower
-from symdyn.proof.tower import Undecided
+from symdyn.certify.lemma import EARLY, Lemma, Page, coq
+from symdyn.proof.claim import plain, tower
+from symdyn.proof.undecided import Undecided
 
 EQUAL = "first [ring [{eqs}] | (field_simplify_eq; [ring [{eqs}] | nonzero ..])]"
 
@@ -37,7 +37,18 @@ class Proof:
         self.known: dict[sp.Symbol, Any] = {}
 
     def write(self) -> list[str]:
-        for h in self.lemma.hypotheses:
+        stated = {h.name for h in self.lemma.parts}
+        early = [h.name for h in self.lemma.parts if h.kind in EARLY]
+        names = " ".join([*map(str, self.lemma.variables), *early])
+        self.lines += [f"intros {names}."] if names else []
+        for h in self.page.entries:
+            if h.name not in stated:
+                continue
+            if h.kind == "debt":
+                self._debt(h)
+                continue
+            if h.kind not in EARLY:
+                self.lines.append(f"intro {h.name}.")
             if h.kind == "definition":
                 self._definition(h)
             elif h.kind == "case":
@@ -47,9 +58,39 @@ class Proof:
             elif h.kind == "bound" and h.given:
                 self.lines.append(f"try use {h.name}.")
             elif h.kind == "root":
+                if h.given:
+                    self.lines.append(f"try use {h.name}.")
                 self._root(h)
         self._conclusion()
         return self.lines
+
+    def _debt(self, h: Any) -> None:
+        """That what is written is defined, shown before it is used; from there on it is known."""
+        ways = ["owed"]
+        meanings = {s: self.page.meanings.get(s) for s in h.left.free_symbols}
+        if not self._evident(h.left, h.relation) and None not in meanings.values():
+            ways += self._ways(plain(h.left.xreplace(meanings)), h.relation)
+        given = "intros; " if h.given else ""
+        self.lines += ["refine (debt _ _ _ _).", f"{{ {given}first [{' | '.join(ways)}]. }}", f"intro {h.name}."]
+
+    def _evident(self, e: Any, relation: str) -> bool:
+        """Whether a product or a sum is seen to be positive, or at least not zero, from its parts."""
+        if e.is_Rational:
+            return bool(e > 0) or (relation == "<>" and e != 0)
+        if e.is_Symbol:
+            known = [h.relation for h in self.lemma.hypotheses if h.left == e and h.right == 0 and not h.given]
+            return bool(set(known) & ({">", "<", "<>"} if relation == "<>" else {">", relation}))
+        if e.is_Pow and e.exp.is_Integer:
+            even = e.exp % 2 == 0
+            return (even and relation == ">=") or self._evident(e.base, "<>" if even else relation)
+        if e.is_Mul:
+            return all(self._evident(a, relation) for a in e.args)
+        if e.is_Add:
+            strict = relation != ">=" 
+            return all(self._evident(a, ">=") for a in e.args) and (
+                not strict or any(self._evident(a, ">") for a in e.args)
+            )
+        return False
 
     def _definition(self, h: Any) -> None:
         """x = e: x is replaced by e, or by what e reduces to where that is shorter."""
@@ -214,7 +255,15 @@ class Proof:
         if relation == "=":
             self.lines.append(f"{self.equal()}.")
             return
-        gap = self.lemma.gap
+        ways = [*self._ways(self.lemma.gap, relation), "timeout 10 nra", "pos"]
+        if relation == ">":
+            self.lines.append("unfold Rgt.")
+        elif relation == ">=":
+            self.lines.append("apply Rle_ge.")
+        self.lines.append(f"first [{' | '.join(ways)}].")
+
+    def _ways(self, gap: Any, relation: str) -> list[str]:
+        """Tactics for the sign of a difference, by its normal form; what they need is shown beforehand."""
         smaller = relation in ("<", "<=")
         ways = []
         try:
@@ -234,10 +283,4 @@ class Proof:
                 ways.append(f"(apply ({rule} _ _ {z}); [{self.equal()} | pos])")
         except (Undecided, KeyError, NotImplementedError, ValueError):
             pass
-        ways.append("timeout 10 nra")
-        ways.append("pos")
-        if relation == ">":
-            self.lines.append("unfold Rgt.")
-        elif relation == ">=":
-            self.lines.append("apply Rle_ge.")
-        self.lines.append(f"first [{' | '.join(ways)}].")
+        return ways
