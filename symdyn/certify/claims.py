@@ -15,8 +15,10 @@ from symdyn.calculus.vectors import Dot, Linear, Vector
 from symdyn.certify.lemma import RELATION_SIGNS, Lemma, Page, Unprintable
 from symdyn.certify.search import Proof
 from symdyn.domain import Cell, Domain
+from symdyn.inference import Rule
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.check import SECONDS, default_domain
+from symdyn.proof.claim import atoms
 from symdyn.statement import (
     Chain,
     Conservation,
@@ -27,6 +29,10 @@ from symdyn.statement import (
     Solution,
     Statement,
 )
+
+
+class NotScalar(Exception):
+    """The claim is about words of matrices, which are not asked of Rocq."""
 
 
 def pairs(left: Any, right: Any, domain: Domain) -> list[tuple[str, Any, Any]]:
@@ -56,7 +62,7 @@ def pairs(left: Any, right: Any, domain: Domain) -> list[tuple[str, Any, Any]]:
         ]
         return [("coefficient of I", p.identity, q.identity), *rest]
     if hasattr(left, "at") or hasattr(right, "at") or hasattr(left, "components"):
-        raise Unprintable(f"{type(left).__name__} is no scalar")
+        raise NotScalar(f"{type(left).__name__} is no scalar")
     return [("", formula(left), formula(right))]
 
 
@@ -71,9 +77,34 @@ def facts(
 
 
 def not_scalar(statement: Statement, domain: Domain | None) -> int:
-    """How many facts of a statement make claims of another kind: limits, orders, words of matrices."""
-    printed = (Identity, Inequality, Dynamics, Conservation, Solution, Definition, Chain)
-    return sum(not isinstance(fact, printed) for _, fact, _ in facts(statement, domain))
+    """How many claims of a statement Rocq is not asked.
+
+    Limits, orders and words of matrices; that a solution exists throughout; that a conclusion follows from its facts;
+    that a chain is about the value that it compiles to, where no fact gives it as it stands.
+    """
+    count = 0
+    for _, fact, on in facts(statement, domain):
+        if isinstance(fact, (Solution, Rule)):
+            count += 1
+        elif isinstance(fact, Chain):
+            given = [x for part in fact.facts() for x in part.gives()]
+            count += fact.argued
+            count += fact.compiles is not None and not any(
+                type(x) is type(fact.compiles) and x == fact.compiles for x in given
+            )
+        elif not isinstance(fact, SCALAR):
+            count += 1
+        else:
+            try:
+                list(sides(fact, on))
+            except NotScalar:
+                count += 1
+            except (Unprintable, TypeError, AttributeError):  # listed where its lemma is to be printed
+                continue
+    return count
+
+
+SCALAR = (Identity, Inequality, Dynamics, Conservation, Definition)
 
 
 def sides(statement: Statement, domain: Domain) -> Iterator[tuple[str, Any]]:
@@ -88,9 +119,11 @@ def sides(statement: Statement, domain: Domain) -> Iterator[tuple[str, Any]]:
         yield "", _plain(formula(statement.lhs), RELATION_SIGNS[statement.relation], formula(statement.rhs))
     elif isinstance(statement, Dynamics):
         yield from _moving(statement.quantity, statement.velocity, statement.under, domain)
+        yield from _kept(statement.quantity, statement.under, domain)
     elif isinstance(statement, Conservation):
         zero = (0,) * len(statement.quantity) if isinstance(statement.quantity, (tuple, list)) else sp.S.Zero
         yield from _moving(statement.quantity, zero, statement.under, domain)
+        yield from _kept(statement.quantity, statement.under, domain)
     elif isinstance(statement, Solution):
         yield from _solution(statement, domain)
 
@@ -114,16 +147,32 @@ def _moving(quantity: Any, velocity: Any, flow: Flow, domain: Domain) -> Iterato
         for label, x, y in pairs(rate, flow.unfold(velocity) if velocity != 0 else rate * 0, domain):
             yield label, (_plain(x, "=", y)[0], flow, None)
         return
+    yield "", (_rate_is(quantity, velocity, flow), flow, None)
+
+
+def _kept(quantity: Any, flow: Flow, domain: Domain) -> Iterator[tuple[str, Any]]:
+    """That the flow keeps what is supposed: its relations of inner products, and the definitions of the domain."""
+    relations = {x: y for x, y in flow.relations.items() if isinstance(x, Dot)}
+    defined = {x: domain.let[x] for x in sorted(atoms(quantity) & set(domain.let), key=str)}
+    for symbol, value in (relations | defined).items():
+        mine = flow.derivative(1 * flow.relations.get(symbol, symbol) if symbol in defined else symbol)
+        label = f"the flow keeps {symbol} = {value}"
+        if isinstance(value, Linear):
+            for part, x, y in pairs(flow.unfold(mine), flow.unfold(flow.derivative(1 * value)), domain):
+                yield f"{label}, {part}", (_plain(x, "=", y)[0], flow, None)
+        elif mine != 0 or flow.derivative(value) != 0:
+            yield label, (_rate_is(value, mine, flow), flow, None)
+
+
+def _rate_is(quantity: Any, velocity: Any, flow: Flow) -> Any:
     x, y = formula(quantity), formula(velocity)
 
     def write(page: Page) -> tuple[Any, str, Any, Any]:
         page.moving = True
         page.lattice(x, y)
-        body = page.write(x)
-        known = _Velocities(page, flow)
-        return page.rate(body, known), "=", page.write(y), None
+        return page.rate(page.write(x), _Velocities(page, flow)), "=", page.write(y), None
 
-    yield "", (write, flow, None)
+    return write
 
 
 class _Velocities(dict[Any, Any]):
@@ -141,13 +190,14 @@ class _Velocities(dict[Any, Any]):
 
 
 def _solution(statement: Solution, domain: Domain) -> Iterator[tuple[str, Any]]:
+    if fault := statement._fault():
+        raise Unprintable(fault)
     time = statement.time
     rules = {u: formula(c) for u, c in statement.solution.items()}
     for unknown, closed in rules.items():
-        if unknown in statement.velocity:
-            rate = formula(statement.velocity[unknown])
-            values = {u: c for u, c in rules.items() if u in rate.free_symbols and u != c}
-            yield f"equation of {unknown}", (_equation(closed, rate, time, values), None, values)
+        rate = formula(statement.velocity[unknown])
+        values = {u: c for u, c in rules.items() if u in rate.free_symbols and u != c}
+        yield f"equation of {unknown}", (_equation(closed, rate, time, values), None, values)
         start = closed.subs(time, 0)
         yield f"initial value of {unknown}", _plain(start, "=", formula(statement.initial[unknown]))
     if statement.compiles is not None:
@@ -170,6 +220,8 @@ def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Le
         name = f"{key}{'.' if path else ''}{path}"
         try:
             claimed = list(sides(fact, on))
+        except NotScalar:
+            continue
         except (Unprintable, TypeError, AttributeError) as obstacle:
             yield name, "", str(obstacle)
             continue

@@ -25,8 +25,10 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import mpmath
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
@@ -110,7 +112,7 @@ class Hypothesis:
     subject: sp.Symbol | None = None
     given: tuple[Any, ...] = ()
 
-    @property
+    @cached_property
     def text(self) -> str:
         turned = {">": "<", ">=": "<="}.get(self.relation)
         left, right = (self.right, self.left) if turned else (self.left, self.right)
@@ -125,14 +127,32 @@ class Hypothesis:
         return _related(self.left, self.relation, self.right, values)
 
 
+DIGITS = 40
+
+
 def _related(left: Any, relation: str, right: Any, values: Mapping[sp.Symbol, Any]) -> bool:
-    x, y = (sp.N(sp.sympify(side).subs(values), 40) for side in (left, right))
-    if not (x.is_comparable and y.is_comparable):
-        raise Unprintable(f"{left} {relation} {right} has no value at a point of the cell")
-    equal = abs(x - y) <= sp.Float("1e-25") * (1 + abs(x) + abs(y))
+    with mpmath.workdps(DIGITS):
+        x, y = (_value(sp.sympify(side), values) for side in (left, right))
+        equal = abs(x - y) <= mpmath.mpf("1e-25") * (1 + abs(x) + abs(y))
     if relation in ("=", "<>"):
         return bool(equal) == (relation == "=")
     return bool(equal and relation in ("<=", ">=")) or bool(x < y if relation in ("<", "<=") else x > y)
+
+
+def _value(e: Any, values: Mapping[sp.Symbol, Any]) -> Any:
+    """The number that a rational expression is, where 1/0 is 0."""
+    if e.is_Symbol:
+        return values[e]
+    if e.is_Rational:
+        return mpmath.mpf(int(e.p)) / int(e.q)
+    if e.is_Add:
+        return mpmath.fsum(_value(a, values) for a in e.args)
+    if e.is_Mul:
+        return mpmath.fprod(_value(a, values) for a in e.args)
+    if e.is_Pow and e.exp.is_Integer:
+        base = _value(e.base, values)
+        return base ** int(e.exp) if base or e.exp > 0 else mpmath.mpf(0)
+    raise Unprintable(f"{type(e).__name__} has no place in a lemma over the reals")
 
 
 def _compare(c: Any, values: Mapping[sp.Symbol, Any]) -> bool:
@@ -662,16 +682,18 @@ class Page:
         for symbol, meaning in self.meanings.items():
             if symbol in self.factors:
                 factor, value = self.factors[symbol]
-                slope = sp.N(factor.subs(values), 40)
-                values[symbol] = sp.N(value.subs(values) / slope, 40) if slope else sp.S.Zero
+                with mpmath.workdps(DIGITS):
+                    slope = _value(factor, values)
+                    values[symbol] = _value(value, values) / slope if slope else mpmath.mpf(0)
             else:
                 free = {
                     s: sp.Rational(3, 7)
                     for s in meaning.free_symbols
                     if s not in point and not isinstance(s, Dot)
                 }
-                value = sp.N(evaluate(meaning, {**point, **free}), 40)
-                values[symbol] = value if value.is_comparable else sp.S.Zero  # as in Rocq: √-1 is a number
+                value = sp.N(evaluate(meaning, {**point, **free}), DIGITS)
+                # as in Rocq: √-1 is a number
+                values[symbol] = value._to_mpmath(140) if value.is_comparable else mpmath.mpf(0)
         return values
 
 

@@ -22,7 +22,8 @@ class Proof:
     """Writes the proof of one lemma."""
 
     def __init__(self, page: Page, lemma: Lemma, values: dict[sp.Symbol, Any]) -> None:
-        self.page, self.lemma, self.values = page, lemma, dict(values)
+        self.page, self.lemma = page, lemma
+        self.values = {s: sp.Float(x, 40) for s, x in values.items()}
         self.squares: dict[sp.Symbol, Any] = {}
         self.tower = tower(page.cell)
         self.back_names = {
