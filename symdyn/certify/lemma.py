@@ -90,6 +90,9 @@ OWN = (CLOSED_FORM, RELATION)
 """Origins of definitions that a statement brings: that they are defined on the domain is to be shown."""
 
 
+FROM_CELL = ("sign", "bound", "condition", "granted")
+
+
 class Unprintable(Exception):
     """The claim has a part for which there is no lemma over the reals."""
 
@@ -302,7 +305,7 @@ class Page:
     ) -> None:
         """Add a hypothesis, or a debt, unless it is there already."""
         name = f"{'D' if kind == 'debt' else 'H'}{len(self.entries) + 1}"
-        made = Hypothesis(name, left, relation, sp.sympify(right), origin, kind, subject, given)
+        made = Hypothesis(name, sp.sympify(left), relation, sp.sympify(right), origin, kind, subject, given)
         if all(h.text != made.text or (h.kind == "debt") != (kind == "debt") for h in self.entries):
             self.entries.append(made)
 
@@ -661,20 +664,10 @@ class Page:
 
     def parts(self, left: Any, right: Any) -> list[Hypothesis]:
         """The hypotheses and debts, what holds throughout the cell first; not what says what the claim says."""
-        kept = self.without_the_claim(left, right)
+        gap = sp.expand(left - right)
+        kept = [h for h in self.entries if h.kind not in FROM_CELL or not _same(h.left - h.right, gap)]
         early = [h for h in kept if h.kind in EARLY]
         return early + [h for h in kept if h.kind not in EARLY]
-
-    def without_the_claim(self, left: Any, right: Any) -> list[Hypothesis]:
-        """The hypotheses but for those that say what the claim says, up to a constant factor."""
-        gap = sp.expand(left - right)
-        return [
-            h
-            for h in self.entries
-            if h.kind not in ("sign", "bound", "condition", "granted")
-            or gap == 0
-            or not sp.cancel(sp.expand(h.left - h.right) / gap).is_number
-        ]
 
     def values_at(self, point: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
         """The values of the variables at a point of the cell, to 40 digits."""
@@ -695,6 +688,14 @@ class Page:
                 # as in Rocq: √-1 is a number
                 values[symbol] = value._to_mpmath(140) if value.is_comparable else mpmath.mpf(0)
         return values
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two differences say the same, up to a constant factor."""
+    if y == 0 or x.free_symbols != y.free_symbols:
+        return False
+    ratio = sp.cancel(sp.expand(x) / y)
+    return bool(ratio.is_Rational and ratio != 0)
 
 
 def _anywhere(key: Any) -> bool:

@@ -145,6 +145,54 @@ FALSE = {
     "square of what may vanish": (Inequality(t**2, ">"), Domain((t,))),
 }
 
+ANY = Domain((t, x, y))
+ABOVE, UNDER = Domain((t,), (), (Cell("here", {t: 1}),)), Domain((t,), (), (Cell("here", {t: -1}),))
+WITHIN = Domain((t, y), (), (Cell("here", {t: 1, y: 1}, {t: y / (1 + y)}),))
+BEYOND = Domain((t, y), (), (Cell("here", {t: 1, y: 1}, {t: 1 + y}),))
+half = NamedQuantity("half_of_test", "h", (t, y), sp.sqrt(t) / (y - t), module=__name__)
+rising = Flow({t: 1 + 0 * t})
+chained = Flow({x: -y, y: x}, {inner(u, u): x**2 + y**2})
+kept_let = Domain((x, y, d), (), (Cell("here", {x: 1, y: 1, d: 1}),), let={d: x**2 + y**2})
+
+# What Rocq would prove of its own 1/0 = 0, √-1 = 0 and ln 0 = 0; the last entry is where the claim is defined, and true.
+UNDEFINED = {
+    "a quotient that may be 1/0": (Inequality(1 / t**2, ">="), ANY, ABOVE),
+    "one more than it": (Inequality(1 + 1 / t**2, ">"), ANY, UNDER),
+    "partial fractions": (Identity(1 / (t**2 + t), 1 / t - 1 / (t + 1)), ANY, ABOVE),
+    "one more than a pole": (Identity((t**2 - 1) / (t - 1), t + 1), ANY, UNDER),
+    "0/0 at one point": (Identity(sp.Abs(t) / t, sp.sign(t)), ANY, ABOVE),
+    "a sign over itself": (Identity(t * sp.sign(t) / t, 1 / sp.sign(t)), ANY, UNDER),
+    "a pole within the cell": (Inequality(1 / (t - 1) ** 2, ">="), ABOVE, UNDER),
+    "a difference that vanishes": (Inequality(1 / (t - sp.Abs(t)) ** 2, ">="), ABOVE, UNDER),
+    "a hidden zero": (Inequality(1 / (sp.sqrt(t**2) - t) ** 2, ">="), ABOVE, UNDER),
+    "a zero of exponentials": (Inequality(1 / (sp.exp(t) - 1) ** 2, ">="), ANY, ABOVE),
+    "coth": (Inequality(sp.coth(t) ** 2, ">="), ANY, UNDER),
+    "a root that may be √-1": (Inequality(sp.sqrt(t), ">="), ANY, ABOVE),
+    "one more than a root": (Inequality(1 + sp.sqrt(t), ">"), UNDER, ABOVE),
+    "a root nowhere real": (Inequality(sp.sqrt(-1 - t**2), ">="), ANY, None),
+    "a root of a difference": (Inequality(sp.sqrt(1 - t), ">="), ABOVE, WITHIN),
+    "a product of roots": (Identity(sp.sqrt(x) * sp.sqrt(y), sp.sqrt(x * y)), ANY, POSITIVE),
+    "a root below": (Inequality(1 / sp.sqrt(t), ">="), UNDER, ABOVE),
+    "a root in a root": (Inequality(sp.sqrt(2 - sp.sqrt(t)), ">="), ABOVE, WITHIN),
+    "a third root": (Inequality(sp.root(t, 3) ** 2, ">="), ANY, ABOVE),
+    "a logarithm": (Inequality(sp.log(t) ** 2, ">="), ANY, ABOVE),
+    "a logarithm of what is negative": (Inequality(sp.log(t) ** 2, ">="), UNDER, ABOVE),
+    "a logarithm of a square": (Inequality(sp.log(t**2) ** 2, ">="), ANY, UNDER),
+    "atanh": (Identity(sp.exp(2 * sp.atanh(t)) * (1 - t), 1 + t), ABOVE, WITHIN),
+    "acosh": (Inequality(sp.acosh(t) ** 2, ">="), WITHIN, BEYOND),
+    "a piece at its end": (Inequality(sp.Piecewise((1 / t**2, t >= 0), (1, True)), ">="), ANY, ABOVE),
+    "no piece": (Inequality(sp.Piecewise((1, t > 0), (1, t < 0)) ** 2, ">="), ANY, ABOVE),
+    "a named quantity": (Inequality(half(t, y) ** 2, ">="), Domain((t, y), (), (Cell("", {t: 1, y: 1}),)), Domain((t, y), (), (Cell("", {t: 1, y: -1}),))),
+    "a root along a flow": (Dynamics(sp.sqrt(t), 1 / (2 * sp.sqrt(t)), under=rising), ANY, ABOVE),
+    "an undefined velocity": (Dynamics(x, 1 / t, under=Flow({x: 1 / t})), ANY, Domain((x, t), (), (Cell("", {t: 1}),))),
+    "a relation that is not kept": (
+        Dynamics(inner(u, u), 0 * x, under=Flow({x: x, y: y}, {inner(u, u): x**2 + y**2})),
+        Domain((x, y), (u,)),
+        None,
+    ),
+    "a definition that is not kept": (Dynamics(d, 0 * d, under=Flow({x: -y, y: x, d: 1 + 0 * x})), kept_let, None),
+}
+
 
 def printed(statement, domain):
     found = list(lemmas("test", statement, domain))
