@@ -259,24 +259,25 @@ def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: 
         dict(page.meanings),
         gap=gap,
     )
-    made.false, values = false_hypotheses(domain, cell, made, page)
-    made.proof = Proof(page, made, values).write()
+    made.false, points = false_hypotheses(domain, cell, made, page)
+    made.proof = Proof(page, made, points).write()
     return made
 
 
 def false_hypotheses(
     domain: Domain, cell: Cell, made: Lemma, page: Page
-) -> tuple[list[str], dict[Any, Any]]:
+) -> tuple[list[str], list[dict[Any, Any]]]:
     """The hypotheses and debts that are false at a point of the cell, one in each dimension and degenerate ones,
-    and the values at the last point. A lemma with a false hypothesis would say nothing, one with a false debt is false.
+    and the values at these points. A lemma with a false hypothesis would say nothing, one with a false debt is false.
     """
     wrong: dict[str, None] = {}
-    values: dict[Any, Any] = {}
+    tried: list[dict[Any, Any]] = []
     for point in domain.points(cell, per_dimension=1):
         values = page.values_at(point)
+        tried.append(values)
         for h in made.parts:
             if not h.true_at(values):
                 wrong[h.text] = None
                 if h.kind == "debt":  # what follows has no value
                     break
-    return list(wrong), values
+    return list(wrong), tried

@@ -125,7 +125,7 @@ class Hypothesis:
 
     def true_at(self, values: Mapping[sp.Symbol, Any]) -> bool:
         """Whether it is true for some values of the variables, up to rounding for an equality."""
-        if any(not _compare(c, values) for c in self.given):
+        if any(not compare_at(c, values) for c in self.given):
             return True
         return _related(self.left, self.relation, self.right, values)
 
@@ -135,36 +135,36 @@ DIGITS = 40
 
 def _related(left: Any, relation: str, right: Any, values: Mapping[sp.Symbol, Any]) -> bool:
     with mpmath.workdps(DIGITS):
-        x, y = (_value(sp.sympify(side), values) for side in (left, right))
+        x, y = (value_at(sp.sympify(side), values) for side in (left, right))
         equal = abs(x - y) <= mpmath.mpf("1e-25") * (1 + abs(x) + abs(y))
     if relation in ("=", "<>"):
         return bool(equal) == (relation == "=")
     return bool(equal and relation in ("<=", ">=")) or bool(x < y if relation in ("<", "<=") else x > y)
 
 
-def _value(e: Any, values: Mapping[sp.Symbol, Any]) -> Any:
+def value_at(e: Any, values: Mapping[sp.Symbol, Any]) -> Any:
     """The number that a rational expression is, where 1/0 is 0."""
     if e.is_Symbol:
         return values[e]
     if e.is_Rational:
         return mpmath.mpf(int(e.p)) / int(e.q)
     if e.is_Add:
-        return mpmath.fsum(_value(a, values) for a in e.args)
+        return mpmath.fsum(value_at(a, values) for a in e.args)
     if e.is_Mul:
-        return mpmath.fprod(_value(a, values) for a in e.args)
+        return mpmath.fprod(value_at(a, values) for a in e.args)
     if e.is_Pow and e.exp.is_Integer:
-        base = _value(e.base, values)
+        base = value_at(e.base, values)
         return base ** int(e.exp) if base or e.exp > 0 else mpmath.mpf(0)
     raise Unprintable(f"{type(e).__name__} has no place in a lemma over the reals")
 
 
-def _compare(c: Any, values: Mapping[sp.Symbol, Any]) -> bool:
+def compare_at(c: Any, values: Mapping[sp.Symbol, Any]) -> bool:
     if c in (sp.true, sp.false):
         return bool(c)
     if isinstance(c, sp.Not):
-        return not _compare(c.args[0], values)
+        return not compare_at(c.args[0], values)
     if isinstance(c, (sp.And, sp.Or)):
-        parts = [_compare(a, values) for a in c.args]
+        parts = [compare_at(a, values) for a in c.args]
         return any(parts) if isinstance(c, sp.Or) else all(parts)
     return _related(c.lhs, RELATIONS[type(c).__name__], c.rhs, values)
 
@@ -676,8 +676,8 @@ class Page:
             if symbol in self.factors:
                 factor, value = self.factors[symbol]
                 with mpmath.workdps(DIGITS):
-                    slope = _value(factor, values)
-                    values[symbol] = _value(value, values) / slope if slope else mpmath.mpf(0)
+                    slope = value_at(factor, values)
+                    values[symbol] = value_at(value, values) / slope if slope else mpmath.mpf(0)
             else:
                 free = {
                     s: sp.Rational(3, 7)

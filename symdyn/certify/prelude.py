@@ -49,6 +49,9 @@ Proof. intros x H. rewrite <- Rinv_opp. apply Rinv_0_lt_compat, H. Qed.
 Lemma not_zero : forall x : R, 0 < - x -> x <> 0.
 Proof. intros. lra. Qed.
 
+Lemma positive_as : forall x z : R, x = z -> 0 < z -> 0 < x.
+Proof. intros. lra. Qed.
+
 Lemma larger : forall x y z : R, x - y = z -> 0 < z -> y < x.
 Proof. intros. lra. Qed.
 
@@ -76,53 +79,62 @@ Qed.
 
 Ltac known := first [assumption | lra].
 
-Ltac pos :=
+(* What is to be tried last: nothing, or a search that takes seconds. *)
+Ltac nothing := fail.
+Ltac search := timeout 3 nra.
+
+Ltac pos_with last :=
   first
   [ known
   | lazymatch goal with
-    | |- _ /\ _ => split; pos
-    | |- 0 < _ * _ => first [apply Rmult_lt_0_compat; pos | apply product_of_negatives; pos]
-    | |- 0 < - (_ * _) => first [apply opposite_of_product; pos | apply opposite_of_product_r; pos]
-    | |- 0 < - - _ => rewrite Ropp_involutive; pos
-    | |- 0 < _ / _ => unfold Rdiv; pos
-    | |- 0 < - (_ / _) => unfold Rdiv; pos
-    | |- 0 < - / _ => apply inverse_of_negative; pos
-    | |- 0 < / _ => apply Rinv_0_lt_compat; pos
-    | |- 0 < _ ^ 2 => apply square_positive; nonzero
-    | |- 0 < _ ^ _ => first [apply pow_lt; pos | apply even_power; [nonzero | reflexivity]]
-    | |- 0 < - _ ^ _ => apply odd_power; [pos | reflexivity]
+    | |- _ /\ _ => split; pos_with last
+    | |- 0 < _ * _ => first [apply Rmult_lt_0_compat; pos_with last | apply product_of_negatives; pos_with last]
+    | |- 0 < - (_ * _) => first [apply opposite_of_product; pos_with last | apply opposite_of_product_r; pos_with last]
+    | |- 0 < - - _ => rewrite Ropp_involutive; pos_with last
+    | |- 0 < _ / _ => unfold Rdiv; pos_with last
+    | |- 0 < - (_ / _) => unfold Rdiv; pos_with last
+    | |- 0 < - / _ => apply inverse_of_negative; pos_with last
+    | |- 0 < / _ => apply Rinv_0_lt_compat; pos_with last
+    | |- 0 < _ ^ 2 => apply square_positive; nonzero_with last
+    | |- 0 < _ ^ _ => first [apply pow_lt; pos_with last | apply even_power; [nonzero_with last | reflexivity]]
+    | |- 0 < - _ ^ _ => apply odd_power; [pos_with last | reflexivity]
     | |- 0 < _ + _ =>
-        first [apply Rplus_lt_0_compat; pos | apply Rplus_lt_le_0_compat; pos | apply Rplus_le_lt_0_compat; pos]
-    | |- 0 <= - _ => apply Rlt_le; pos
-    | |- 0 <= _ * _ => first [apply Rmult_le_pos; pos | apply Rlt_le; pos]
-    | |- 0 <= _ / _ => first [apply Rmult_le_pos; pos | apply Rlt_le; pos]
-    | |- 0 <= / _ => apply Rlt_le, Rinv_0_lt_compat; pos
+        first [apply Rplus_lt_0_compat; pos_with last | apply Rplus_lt_le_0_compat; pos_with last | apply Rplus_le_lt_0_compat; pos_with last]
+    | |- 0 <= - _ => apply Rlt_le; pos_with last
+    | |- 0 <= _ * _ => first [apply Rmult_le_pos; pos_with last | apply Rlt_le; pos_with last]
+    | |- 0 <= _ / _ => first [apply Rmult_le_pos; pos_with last | apply Rlt_le; pos_with last]
+    | |- 0 <= / _ => apply Rlt_le, Rinv_0_lt_compat; pos_with last
     | |- 0 <= _ ^ 2 => apply pow2_ge_0
-    | |- 0 <= _ ^ _ => apply pow_le; pos
-    | |- 0 <= _ + _ => apply Rplus_le_le_0_compat; pos
-    | |- _ <> 0 => nonzero
+    | |- 0 <= _ ^ _ => apply pow_le; pos_with last
+    | |- 0 <= _ + _ => apply Rplus_le_le_0_compat; pos_with last
+    | |- _ <> 0 => nonzero_with last
     end
-  | timeout 5 nra ]
-with nonzero :=
+  | last ]
+with nonzero_with last :=
   first
   [ assumption
   | lra
   | lazymatch goal with
-    | |- _ /\ _ => split; nonzero
-    | |- _ * _ <> 0 => apply Rmult_integral_contrapositive_currified; nonzero
-    | |- _ / _ <> 0 => apply Rmult_integral_contrapositive_currified; nonzero
-    | |- / _ <> 0 => apply Rinv_neq_0_compat; nonzero
-    | |- _ ^ _ <> 0 => apply pow_nonzero; nonzero
-    | |- - _ <> 0 => apply Ropp_neq_0_compat; nonzero
+    | |- _ /\ _ => split; nonzero_with last
+    | |- _ * _ <> 0 => apply Rmult_integral_contrapositive_currified; nonzero_with last
+    | |- _ / _ <> 0 => apply Rmult_integral_contrapositive_currified; nonzero_with last
+    | |- / _ <> 0 => apply Rinv_neq_0_compat; nonzero_with last
+    | |- _ ^ _ <> 0 => apply pow_nonzero; nonzero_with last
+    | |- - _ <> 0 => apply Ropp_neq_0_compat; nonzero_with last
     end
   | match goal with
     | H : _ <> 0 |- _ <> 0 =>
         let Z := fresh in intro Z; apply H; clear H;
-        first [lra | (field_simplify_eq; [lra | nonzero ..])]
+        first [lra | (field_simplify_eq; [lra | nonzero_with last ..])]
     end
-  | apply Rgt_not_eq; pos
-  | apply not_zero; pos
-  | timeout 5 nra ].
+  | apply Rgt_not_eq; pos_with last
+  | apply not_zero; pos_with last
+  | last ].
+
+Ltac quick_pos := pos_with nothing.
+Ltac quick_nonzero := nonzero_with nothing.
+Ltac pos := first [pos_with nothing | pos_with search].
+Ltac nonzero := first [nonzero_with nothing | nonzero_with search].
 """
 
 PRELUDE += r"""
@@ -152,6 +164,13 @@ Ltac holds :=
   | |- _ <= 0 => apply not_positive; pos
   | |- ~ _ => let Z := fresh in intro Z; first [lra | timeout 5 nra]
   | |- _ => first [lra | timeout 5 nra]
+  end.
+
+Ltac quickly :=
+  match goal with
+  | |- _ <> 0 => quick_nonzero
+  | |- 0 <= _ => quick_pos
+  | |- 0 < _ => quick_pos
   end.
 
 Ltac owed :=

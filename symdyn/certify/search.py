@@ -9,21 +9,26 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import mpmath
 import sympy as sp
 
-from symdyn.certify.lemma import EARLY, Lemma, Page, coq
+from symdyn.certify.lemma import DIGITS, EARLY, Lemma, Page, compare_at, value_at, coq
 from symdyn.proof.claim import plain, tower
 from symdyn.proof.undecided import Undecided
 
 EQUAL = "first [ring [{eqs}] | (field_simplify_eq; [ring [{eqs}] | nonzero ..])]"
 
 
+POINTS = 5
+"""So many points, the last ones that are drawn, say which sign is worth looking for."""
+
+
 class Proof:
     """Writes the proof of one lemma."""
 
-    def __init__(self, page: Page, lemma: Lemma, values: dict[sp.Symbol, Any]) -> None:
+    def __init__(self, page: Page, lemma: Lemma, points: list[dict[sp.Symbol, Any]]) -> None:
         self.page, self.lemma = page, lemma
-        self.values = {s: sp.Float(x, 40) for s, x in values.items()}
+        self.points = points[-POINTS:]
         self.squares: dict[sp.Symbol, Any] = {}
         self.tower = tower(page.cell)
         self.back_names = {
@@ -36,6 +41,7 @@ class Proof:
         self.lines: list[str] = []
         self.fresh = 0
         self.known: dict[sp.Symbol, Any] = {}
+        self.larger_than_one: set[sp.Symbol] = set()
 
     def write(self) -> list[str]:
         stated = {h.name for h in self.lemma.parts}
@@ -57,7 +63,9 @@ class Proof:
             elif h.kind == "rate":
                 self.lines.append(f"solve_for {h.name} {h.subject}.")
             elif h.kind == "bound" and h.given:
-                self.lines.append(f"try use {h.name}.")
+                if all(compare_at(h.given[0], point) for point in self.points):
+                    self.lines.append(f"try use {h.name}.")
+                    self.larger_than_one |= {h.left} if h.relation == ">" else set()
             elif h.kind == "root":
                 if h.given:
                     self.lines.append(f"try use {h.name}.")
@@ -67,10 +75,11 @@ class Proof:
 
     def _debt(self, h: Any) -> None:
         """That what is written is defined, shown before it is used; from there on it is known."""
-        ways = ["owed"]
+        ways = ["quickly"]
         meanings = {s: self.page.meanings.get(s) for s in h.left.free_symbols}
         if not self._evident(h.left, h.relation) and None not in meanings.values():
             ways += self._ways(plain(h.left.xreplace(meanings)), h.relation)
+        ways.append("owed")
         given = "intros; " if h.given else ""
         self.lines += ["refine (debt _ _ _ _).", f"{{ {given}first [{' | '.join(ways)}]. }}", f"intro {h.name}."]
 
@@ -203,28 +212,48 @@ class Proof:
         self.table.append((radicand, symbol))
         self.equations.append(f"{name}s")
         self.squares[symbol] = plain
-        with suppress(KeyError, TypeError):
-            self.values[symbol] = sp.sqrt(sp.N(plain.subs(self.values), 40))
+        for point in self.points:
+            with mpmath.workdps(DIGITS), suppress(KeyError, TypeError):
+                point[symbol] = mpmath.sqrt(abs(value_at(plain, point)))
         return symbol
 
+    def signs(self, e: Any) -> set[int]:
+        """The signs of an expression at the points."""
+        with mpmath.workdps(DIGITS):
+            at = [value_at(e, point) for point in self.points]
+        return {0 if abs(x) < mpmath.mpf("1e-20") else int(mpmath.sign(x)) for x in at}
+
     def hint(self, e: Any) -> None:
-        """Show the sign of a + b r with a root r beforehand, from that of a² - b² r²."""
+        """Show the sign of a sum beforehand, where it is not seen from its terms.
+
+        By powers of E - 1 for exponentials E > 1; that of a + b r with a root r from that of a² - b² r².
+        """
+        if not e.is_Add:
+            return
+        e = sp.expand(e)
+        found = self.signs(e)
+        if found not in ({1}, {-1}):
+            return
+        e = e if found == {1} else -e
+        if all(self.signs(term) <= {0, 1} for term in e.args):
+            return
+        if (form := self._by_excess(e)) is not None:
+            by = f"apply (positive_as _ {coq(form)}); [ring | pos]"
+            self.lines.append(f"try (assert (0 < {coq(e)}) by ({by})).")
+            return
         roots = [r for r in self.squares if r in e.free_symbols]
-        if not roots or not e.is_Add:
+        if not roots:
             return
         root, square = roots[-1], self.squares[roots[-1]]
-        e = sp.expand(e)
         b, a = e.coeff(root, 1), e.coeff(root, 0)
         if sp.expand(a + b * root - e) != 0 or a == 0 or b == 0:
             return
-        at = [sp.N(x.subs(self.values), 30) for x in (e, a, b)]
-        if not all(x.is_comparable and abs(x) > sp.Float("1e-20") for x in at):
+        signs = [self.signs(a), self.signs(b)]
+        if signs[1] not in ({1}, {-1}):
             return
-        if at[0] < 0:
-            e, a, b, at = -e, -a, -b, [-x for x in at]
         for part in (a, b):
             self.hint(part)
-        rooted = at[2] > 0
+        rooted = signs[1] == {1}
         z = sp.factor(self._reduced(sp.expand((1 if rooted else -1) * (b**2 * square - a**2))))
         for part in z.args if z.is_Mul else (z,):
             self.hint(part)
@@ -234,6 +263,17 @@ class Proof:
         self.lines.append(
             f"try (assert (0 < {coq(e)}) by ({first}; [ring | {others}pos | assumption | {equal} | {equal} | pos]))."
         )
+
+    def _by_excess(self, e: Any) -> Any:
+        """A polynomial in powers of E - 1 for exponentials E > 1, if all its terms are positive then."""
+        generators = sorted(self.larger_than_one & e.free_symbols, key=str)
+        excess = {g: sp.Symbol(f"excess_{g}") for g in generators}
+        if not generators:
+            return None
+        form = sp.expand(e.xreplace({g: 1 + d for g, d in excess.items()}))
+        back = {d: sp.Add(g, -1, evaluate=False) for g, d in excess.items()}
+        terms = [term.xreplace(back) for term in sp.Add.make_args(form)]
+        return sp.Add(*terms, evaluate=False) if all(self.signs(t) <= {0, 1} for t in terms) else None
 
     def _reduced(self, e: Any) -> Any:
         """A polynomial without squares of the roots."""
