@@ -4,27 +4,28 @@
     certify("single_neuron.potential").accepted
 
 The lemma is printed from the statement, not from the normal form of the engine; see `symdyn.certify.lemma` for what it
-supposes. What `symdyn certify` found of a whole topic is stored with the package of the topic, under a hash of its
-source; `symdyn audit` shows it as long as the source is the same.
+supposes. What `symdyn certify` found of a whole topic is stored with the package of the topic, under a hash of the
+lemmas; `symdyn audit` shows it as long as the same lemmas are printed.
 """
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import json
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symdyn.cache import digest
-from symdyn.certify.claims import lemmas, not_scalar
+from symdyn.cache import Cache, digest
+from symdyn.certify.claims import lemmas, not_scalar, printed
 from symdyn.certify.coqc import SECONDS, NoRocq, check, version
 from symdyn.certify.lemma import Lemma
-from symdyn.registry import load, package_files
+from symdyn.registry import IndexEntry, load
 
-__all__ = ["Certificate", "Left", "NoRocq", "certify", "store", "stored", "version"]
+__all__ = ["Certificate", "Left", "NoRocq", "certify", "lemmas_digest", "store", "stored", "version"]
 
 REPORT = "certified.json"
 
@@ -40,12 +41,16 @@ class Left:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How many of the scalar claims of a result, each on each cell, Rocq accepted; `others` it was not asked."""
+    """How many of the scalar claims of a result, each on each cell, Rocq accepted; `others` it was not asked.
+
+    `lemmas` is a hash of these claims as they are printed.
+    """
 
     key: str
     claims: int
     accepted: int
     others: int = 0
+    lemmas: str = ""
     left: tuple[Left, ...] = ()
 
     @property
@@ -73,36 +78,57 @@ def certify(key: str, folder: Path | None = None, seconds: int = SECONDS) -> Cer
     with tempfile.TemporaryDirectory() as own:
         answers = check(asked, folder or Path(own), key.replace(".", "_"), seconds) if asked else []
     left += [Left(a.lemma.claim, a.lemma.cell, a.left) for a in answers if not a.accepted]
-    others = not_scalar(result.statement, result.domain)
-    return Certificate(key, len(found), sum(a.accepted for a in answers), others, tuple(left))
+    return Certificate(
+        key,
+        len(found),
+        sum(a.accepted for a in answers),
+        not_scalar(result.statement, result.domain),
+        lemmas_digest(key),
+        tuple(left),
+    )
 
 
-@functools.cache
-def source_digest(package: str) -> str:
-    """A hash of the modules of a package, which make the statements."""
-    return digest(file for _, file in package_files(package))
+def lemmas_digest(key: str) -> str:
+    """A hash of the scalar claims of a result as they are printed, hypotheses and all."""
+    result = load(key)
+    texts = printed(result.key, result.statement, result.domain)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def store(package: str, certificates: list[Certificate]) -> Path:
     """Write what was found of all results of a package next to its modules."""
-    data = {
-        "rocq": version(),
-        "source": source_digest(package),
-        "results": {
-            c.key: {"claims": c.claims, "accepted": c.accepted, "others": c.others} for c in certificates
-        },
-    }
+    names = ("claims", "accepted", "others", "lemmas")
+    results = {c.key: {name: getattr(c, name) for name in names} for c in certificates}
     file = Path(str(files(package) / REPORT))
-    file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps({"rocq": version(), "results": results}, indent=1)
+    file.write_text(text + "\n", encoding="utf-8")
     return file
 
 
-def stored(package: str) -> dict[str, Certificate]:
-    """What is stored of the results of a package; nothing where its modules have changed since."""
+def stored(package: str, jobs: Iterable[IndexEntry], use_cache: bool = True) -> dict[str, Certificate]:
+    """What is stored of results of a package, as far as they still claim what they claimed then.
+
+    That takes printing all lemmas; the hash of those of a module that has not changed is remembered.
+    """
     file = files(package) / REPORT
     if not file.is_file():
         return {}
-    data = json.loads(file.read_text(encoding="utf-8"))
-    if data["source"] != source_digest(package):
-        return {}
-    return {key: Certificate(key, **found) for key, found in data["results"].items()}
+    found = {key: Certificate(key, **c) for key, c in json.loads(file.read_text("utf-8"))["results"].items()}
+    cache = Cache(f"{package}.lemmas") if use_cache else None
+    printer = digest(Path(__file__).with_name(name) for name in ("lemma.py", "claims.py"))
+    kept, learnt = {}, False
+    for job in jobs:
+        if job.key not in found:
+            continue
+        name = f"{job.key} {printer}"
+        now = cache.get(name, job.module) if cache is not None else None
+        if now is None:
+            now = lemmas_digest(job.key)
+            if cache is not None:
+                cache.put(name, job.module, now)
+                learnt = True
+        if now == found[job.key].lemmas:
+            kept[job.key] = found[job.key]
+    if learnt and cache is not None:
+        cache.write()
+    return kept

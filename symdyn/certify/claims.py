@@ -214,8 +214,14 @@ def _equation(closed: Any, rate: Any, time: sp.Symbol, values: Any) -> Any:
     return write
 
 
-def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Lemma | tuple[str, str, str]]:
-    """The lemmas of a result, or (which claim, on which cell, why there is none)."""
+Claimed = tuple[str, str, Domain, Cell, Any]
+"""A claim of scalars on a cell: of which fact, which part of it, and what writes it with what it needs for that."""
+
+
+def scalar_claims(
+    key: str, statement: Statement, domain: Domain | None
+) -> Iterator[Claimed | tuple[str, str]]:
+    """The claims of a result on each cell, or (which fact, why it cannot be printed)."""
     for path, fact, on in facts(statement, domain):
         name = f"{key}{'.' if path else ''}{path}"
         try:
@@ -223,29 +229,57 @@ def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Le
         except NotScalar:
             continue
         except (Unprintable, TypeError, AttributeError) as obstacle:
-            yield name, "", str(obstacle)
+            yield name, str(obstacle)
             continue
-        for label, (writer, flow, values) in claimed:
+        for label, writer in claimed:
             for cell in on.cells:
-                try:
-                    with cpu_budget(SECONDS):
-                        made = lemma(name, label, on, cell, writer, flow, values)
-                    yield made
-                except (Unprintable, RecursionError, BudgetExceeded) as obstacle:
-                    yield f"{name}: {label}" if label else name, cell.name, str(obstacle)
+                yield name, label, on, cell, writer
 
 
-def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: Any, values: Any) -> Lemma:
-    """The lemma of one claim on one cell, with its proof. Its hypotheses are true at points of the cell.
+def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Lemma | tuple[str, str, str]]:
+    """The lemmas of a result, or (which claim, on which cell, why there is none)."""
+    for found in scalar_claims(key, statement, domain):
+        if len(found) == 2:
+            yield found[0], "", found[1]
+            continue
+        name, label, on, cell, writer = found
+        try:
+            with cpu_budget(SECONDS):
+                made = lemma(name, label, on, cell, writer)
+            yield made
+        except (Unprintable, RecursionError, BudgetExceeded) as obstacle:
+            yield f"{name}: {label}" if label else name, cell.name, str(obstacle)
 
-    The claim is written twice: what occurs in it tells what the domain has to say, which then comes first.
+
+def printed(key: str, statement: Statement, domain: Domain | None) -> Iterator[str]:
+    """What is claimed, as it is printed: the lemmas without a proof, and what cannot be printed."""
+    for found in scalar_claims(key, statement, domain):
+        try:
+            yield ": ".join(found) if len(found) == 2 else written(*found)[0].stated("L")
+        except (Unprintable, RecursionError) as obstacle:
+            yield f"{found[0]}: {obstacle}"
+
+
+def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any) -> Lemma:
+    """The lemma of one claim on one cell, with its proof. Its hypotheses are true at points of the cell."""
+    made, page = written(name, label, domain, cell, writer)
+    made.false, points = false_hypotheses(domain, cell, made, page)
+    made.proof = Proof(page, made, points).write()
+    return made
+
+
+def written(name: str, label: str, domain: Domain, cell: Cell, writer: Any) -> tuple[Lemma, Page]:
+    """The lemma of one claim on one cell, and the page on which it is written.
+
+    It is written twice: what occurs in it tells what the domain has to say, which then comes first.
     """
+    write, flow, values = writer
     tried = Page(domain, cell, flow, values)
-    writer(tried)
+    write(tried)
     tried.close()
     page = Page(domain, cell, flow, values)
     page.open(tried)
-    left, relation, right, gap = writer(page)
+    left, relation, right, gap = write(page)
     page.close()
     made = Lemma(
         name,
@@ -259,9 +293,7 @@ def lemma(name: str, label: str, domain: Domain, cell: Cell, writer: Any, flow: 
         dict(page.meanings),
         gap=gap,
     )
-    made.false, points = false_hypotheses(domain, cell, made, page)
-    made.proof = Proof(page, made, points).write()
-    return made
+    return made, page
 
 
 def false_hypotheses(

@@ -85,7 +85,9 @@ def _compiles(texts: Sequence[str], folder: Path, name: str, seconds: int) -> bo
     names = _NAME.findall("\n".join(texts))
     end = f"Definition together := ({', '.join(['I', *names])}).\nPrint Assumptions together.\n"
     file.write_text("\n".join([PRELUDE, *texts, end]), encoding="utf-8")
-    done = _run(["coqc", "-q", file.name], 2 * seconds + 5 * len(texts), cwd=folder, stderr=subprocess.DEVNULL)
+    done = _run(
+        ["coqc", "-q", file.name], 2 * seconds + 5 * len(texts), cwd=folder, stderr=subprocess.DEVNULL
+    )
     if done.returncode:
         return False
     axioms = set(re.findall(r"^([A-Za-z_][\w.]*)\s*(?::|$)", done.stdout, re.MULTILINE)) - {

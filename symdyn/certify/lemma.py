@@ -206,7 +206,11 @@ class Lemma:
         return [h for h in self.parts if h.kind == "debt"]
 
     def text(self, name: str) -> str:
-        """The lemma and its proof; each hypothesis and each debt is preceded by its origin."""
+        """The lemma and its proof."""
+        return "\n".join([self.stated(name), "Proof.", *self.proof, "Qed.", ""])
+
+    def stated(self, name: str) -> str:
+        """The lemma; each hypothesis and each debt is preceded by its origin."""
         lines = [f"(* {_comment(self.claim)}; cell: {_comment(self.cell)} *)", f"Lemma {name} :"]
         if self.variables:
             lines.append(f"  forall {' '.join(map(str, self.variables))} : R,")
@@ -214,7 +218,7 @@ class Lemma:
             link = "/\\ (" if h.kind == "debt" else "->"
             lines += [f"  (* {h.name}, {_comment(h.origin)} *)", f"  ({h.text}) {link}"]
         lines.append(f"  {self.goal}{')' * len(self.debts)}.")
-        return "\n".join([*lines, "Proof.", *self.proof, "Qed.", ""])
+        return "\n".join(lines)
 
 
 def _comment(text: str) -> str:

@@ -81,14 +81,20 @@ class Proof:
             ways += self._ways(plain(h.left.xreplace(meanings)), h.relation)
         ways.append("owed")
         given = "intros; " if h.given else ""
-        self.lines += ["refine (debt _ _ _ _).", f"{{ {given}first [{' | '.join(ways)}]. }}", f"intro {h.name}."]
+        self.lines += [
+            "refine (debt _ _ _ _).",
+            f"{{ {given}first [{' | '.join(ways)}]. }}",
+            f"intro {h.name}.",
+        ]
 
     def _evident(self, e: Any, relation: str) -> bool:
         """Whether a product or a sum is seen to be positive, or at least not zero, from its parts."""
         if e.is_Rational:
             return bool(e > 0) or (relation == "<>" and e != 0)
         if e.is_Symbol:
-            known = [h.relation for h in self.lemma.hypotheses if h.left == e and h.right == 0 and not h.given]
+            known = [
+                h.relation for h in self.lemma.hypotheses if h.left == e and h.right == 0 and not h.given
+            ]
             return bool(set(known) & ({">", "<", "<>"} if relation == "<>" else {">", relation}))
         if e.is_Pow and e.exp.is_Integer:
             even = e.exp % 2 == 0
@@ -96,7 +102,7 @@ class Proof:
         if e.is_Mul:
             return all(self._evident(a, relation) for a in e.args)
         if e.is_Add:
-            strict = relation != ">=" 
+            strict = relation != ">="
             return all(self._evident(a, ">=") for a in e.args) and (
                 not strict or any(self._evident(a, ">") for a in e.args)
             )

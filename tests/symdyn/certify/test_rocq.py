@@ -182,15 +182,27 @@ UNDEFINED = {
     "acosh": (Inequality(sp.acosh(t) ** 2, ">="), WITHIN, BEYOND),
     "a piece at its end": (Inequality(sp.Piecewise((1 / t**2, t >= 0), (1, True)), ">="), ANY, ABOVE),
     "no piece": (Inequality(sp.Piecewise((1, t > 0), (1, t < 0)) ** 2, ">="), ANY, ABOVE),
-    "a named quantity": (Inequality(half(t, y) ** 2, ">="), Domain((t, y), (), (Cell("", {t: 1, y: 1}),)), Domain((t, y), (), (Cell("", {t: 1, y: -1}),))),
+    "a named quantity": (
+        Inequality(half(t, y) ** 2, ">="),
+        Domain((t, y), (), (Cell("", {t: 1, y: 1}),)),
+        Domain((t, y), (), (Cell("", {t: 1, y: -1}),)),
+    ),
     "a root along a flow": (Dynamics(sp.sqrt(t), 1 / (2 * sp.sqrt(t)), under=rising), ANY, ABOVE),
-    "an undefined velocity": (Dynamics(x, 1 / t, under=Flow({x: 1 / t})), ANY, Domain((x, t), (), (Cell("", {t: 1}),))),
+    "an undefined velocity": (
+        Dynamics(x, 1 / t, under=Flow({x: 1 / t})),
+        ANY,
+        Domain((x, t), (), (Cell("", {t: 1}),)),
+    ),
     "a relation that is not kept": (
         Dynamics(inner(u, u), 0 * x, under=Flow({x: x, y: y}, {inner(u, u): x**2 + y**2})),
         Domain((x, y), (u,)),
         None,
     ),
-    "a definition that is not kept": (Dynamics(d, 0 * d, under=Flow({x: -y, y: x, d: 1 + 0 * x})), kept_let, None),
+    "a definition that is not kept": (
+        Dynamics(d, 0 * d, under=Flow({x: -y, y: x, d: 1 + 0 * x})),
+        kept_let,
+        None,
+    ),
 }
 
 
