@@ -99,7 +99,10 @@ Ltac pos_with last :=
     | |- 0 < _ ^ _ => first [apply pow_lt; pos_with last | apply even_power; [nonzero_with last | reflexivity]]
     | |- 0 < - _ ^ _ => apply odd_power; [pos_with last | reflexivity]
     | |- 0 < _ + _ =>
-        first [apply Rplus_lt_0_compat; pos_with last | apply Rplus_lt_le_0_compat; pos_with last | apply Rplus_le_lt_0_compat; pos_with last]
+        first
+        [ apply Rplus_lt_0_compat; pos_with last
+        | apply Rplus_lt_le_0_compat; pos_with last
+        | apply Rplus_le_lt_0_compat; pos_with last ]
     | |- 0 <= - _ => apply Rlt_le; pos_with last
     | |- 0 <= _ * _ => first [apply Rmult_le_pos; pos_with last | apply Rlt_le; pos_with last]
     | |- 0 <= _ / _ => first [apply Rmult_le_pos; pos_with last | apply Rlt_le; pos_with last]
@@ -122,13 +125,13 @@ with nonzero_with last :=
     | |- _ ^ _ <> 0 => apply pow_nonzero; nonzero_with last
     | |- - _ <> 0 => apply Ropp_neq_0_compat; nonzero_with last
     end
+  | apply Rgt_not_eq; pos_with last
+  | apply not_zero; pos_with last
   | match goal with
     | H : _ <> 0 |- _ <> 0 =>
         let Z := fresh in intro Z; apply H; clear H;
         first [lra | (field_simplify_eq; [lra | nonzero_with last ..])]
     end
-  | apply Rgt_not_eq; pos_with last
-  | apply not_zero; pos_with last
   | last ].
 
 Ltac quick_pos := pos_with nothing.

@@ -41,6 +41,7 @@ class Proof:
         self.lines: list[str] = []
         self.fresh = 0
         self.known: dict[sp.Symbol, Any] = {}
+        self.roots = set(page.roots)
         self.larger_than_one: set[sp.Symbol] = set()
 
     def write(self) -> list[str]:
@@ -110,14 +111,13 @@ class Proof:
 
     def _definition(self, h: Any) -> None:
         """x = e: x is replaced by e, or by what e reduces to where that is shorter."""
-        value = h.right.xreplace(self.known)
-        simple = sp.cancel(value) if value.has(sp.Pow) else value
-        if simple.count_ops() < value.count_ops():
+        value = self.now(h.right)
+        simple = shorter(value)
+        if simple != value:
             shown = f"assert ({h.name}e : {h.subject} = {coq(simple)}) by (rewrite {h.name}; {self.equal()})"
             self.lines.append(f"try ({shown}; clear {h.name}).")
             value = simple
-        self.known[h.subject] = value
-        self.lines.append(f"subst {h.subject}.")
+        self._replace(h.subject, value)
 
     def _root(self, h: Any) -> None:
         symbol = h.subject
@@ -130,7 +130,7 @@ class Proof:
                 self.tower.convert(self.page.meaning(self.page.meanings[symbol]))
             )
             known = len(self.table)
-            form = self.back(expression, symbol)
+            form = shorter(self.now(self.back(expression, symbol)))
         except (Undecided, KeyError, NotImplementedError, ValueError):
             self.lines.append(f"try positive_root {h.name} {symbol}.")
             self.equations.append(h.name)
@@ -139,7 +139,7 @@ class Proof:
             square = self.table[-1][0] if len(self.table) > known else None
             self.equations.append(h.name)
             if square is not None:
-                plain = self.back(square)
+                plain = self.now(self.back(square))
                 text = coq(plain)
                 self.squares[symbol] = plain
                 self.hint(plain)
@@ -152,8 +152,7 @@ class Proof:
             return
         unique = f"apply root_unique; [assumption | pos | rewrite {h.name}; {self.equal()}]"
         self.lines.append(f"assert ({h.name}e : {symbol} = {coq(form)}) by ({unique}).")
-        self.known[symbol] = form
-        self.lines.append(f"subst {symbol}.")
+        self._replace(symbol, form)
 
     def equal(self) -> str:
         eqs = " ".join(self.equations)
@@ -164,7 +163,7 @@ class Proof:
         if e.is_Rational:
             return e
         if e in self.back_names:
-            return self.back_names[e]
+            return self.now(self.back_names[e])
         if isinstance(e, sp.exp):
             return self._exponential(e)
         if e.is_Pow and e.exp.is_Rational and e.exp.q == 2:
@@ -179,8 +178,19 @@ class Proof:
             return e.func(*args)
         for key, symbol in self.page.symbols.items():
             if isinstance(key, sp.Basic) and self.page.meanings.get(symbol) == e:
-                return symbol
+                return self.now(symbol)
         raise KeyError(e)
+
+    def _replace(self, symbol: sp.Symbol, value: Any) -> None:
+        """Replace a variable of the lemma from here on."""
+        self.lines.append(f"subst {symbol}.")
+        self.known[symbol] = value
+        for mapping in (self.known, self.squares):
+            mapping.update({s: x.xreplace({symbol: value}) for s, x in mapping.items()})
+
+    def now(self, e: Any) -> Any:
+        """An expression in the variables that are left."""
+        return e.xreplace(self.known)
 
     def _factor(self, a: Any, product: Any, root: sp.Symbol) -> Any:
         """A factor c of c √q = root: a new √q may be defined as root / c."""
@@ -203,12 +213,12 @@ class Proof:
         if root is not None:
             self.table.append((radicand, root))
             return root
-        plain = self.back(radicand)
+        plain = self.now(self.back(radicand))
         text = coq(plain)
         self.hint(plain)
         ways = ["(apply root_exists; pos)"]
         if of is not None:
-            quotient = coq(of[0] / self.back(of[1]))
+            quotient = coq(of[0] / self.now(self.back(of[1])))
             ways.append(f"(exists {quotient}; split; [pos | {self.equal_with(of[0])}])")
         self.fresh += 1
         symbol, name = sp.Symbol(f"base{self.fresh}"), f"B{self.fresh}"
@@ -216,8 +226,12 @@ class Proof:
         self.lines.append(f"{there} by (first [{' | '.join(ways)}]).")
         self.lines.append(f"try positive_root {name}s {symbol}.")
         self.table.append((radicand, symbol))
-        self.equations.append(f"{name}s")
-        self.squares[symbol] = plain
+        if plain.is_Symbol and plain not in self.squares and plain not in self.roots:
+            self._replace(plain, symbol**2)  # one variable less is faster than one equation more
+        else:
+            self.equations.append(f"{name}s")
+            self.squares[symbol] = plain
+        self.roots.add(symbol)
         for point in self.points:
             with mpmath.workdps(DIGITS), suppress(KeyError, TypeError):
                 point[symbol] = mpmath.sqrt(abs(value_at(plain, point)))
@@ -315,19 +329,18 @@ class Proof:
         ways = []
         try:
             found = self.tower.expression(self.tower.convert(-gap if smaller else gap))
-            for form in dict.fromkeys((sp.factor(found), found)):
-                written = self.back(form)
-                for part in written.args if written.is_Mul else (written,):
-                    self.hint(part.base if part.is_Pow else part)
-                z = coq(written)
-                rule = {
-                    ">": "larger",
-                    "<": "larger",
-                    ">=": "not_smaller",
-                    "<=": "not_smaller",
-                    "<>": "different",
-                }[relation]
-                ways.append(f"(apply ({rule} _ _ {z}); [{self.equal()} | pos])")
+            forms = [self.back(form) for form in dict.fromkeys((sp.factor(found), found))]
         except (Undecided, KeyError, NotImplementedError, ValueError):
-            pass
+            forms = []
+        rule = {">": "larger", "<": "larger", "<>": "different"}.get(relation, "not_smaller")
+        for form in dict.fromkeys(shorter(self.now(form)) for form in forms):
+            for part in form.args if form.is_Mul else (form,):
+                self.hint(part.base if part.is_Pow else part)
+            ways.append(f"(apply ({rule} _ _ {coq(form)}); [{self.equal()} | pos])")
         return ways
+
+
+def shorter(e: Any) -> Any:
+    """A quotient in lowest terms, if that is shorter."""
+    simple = sp.cancel(e) if e.has(sp.Pow) else e
+    return simple if simple.count_ops() < e.count_ops() else e
