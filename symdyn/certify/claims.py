@@ -155,7 +155,8 @@ def _kept(quantity: Any, flow: Flow, domain: Domain) -> Iterator[tuple[str, Any]
     relations = {x: y for x, y in flow.relations.items() if isinstance(x, Dot)}
     defined = {x: domain.let[x] for x in sorted(atoms(quantity) & set(domain.let), key=str)}
     for symbol, value in (relations | defined).items():
-        mine = flow.derivative(1 * flow.relations.get(symbol, symbol) if symbol in defined else symbol)
+        moving: Any = flow.relations.get(symbol, symbol) if symbol in defined else symbol
+        mine = flow.derivative(1 * moving)
         label = f"the flow keeps {symbol} = {value}"
         if isinstance(value, Linear):
             for part, x, y in pairs(flow.unfold(mine), flow.unfold(flow.derivative(1 * value)), domain):

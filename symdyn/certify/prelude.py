@@ -183,10 +183,12 @@ Ltac owed :=
   | |- 0 < _ => pos
   end.
 
-Ltac use hyp :=
+Ltac use_by hyp tactic :=
   match type of hyp with
-  | ?condition -> _ => let c := fresh "c" in assert (c : condition) by holds; specialize (hyp c)
+  | ?condition -> _ => let c := fresh "c" in assert (c : condition) by tactic; specialize (hyp c)
   end.
+
+Ltac use hyp := use_by hyp holds.
 
 Ltac solve_for hyp x := apply solved in hyp; [subst x | nonzero].
 

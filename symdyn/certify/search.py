@@ -12,7 +12,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdyn.certify.lemma import DIGITS, EARLY, Lemma, Page, compare_at, value_at, coq
+from symdyn.certify.lemma import DIGITS, EARLY, RELATIONS, Lemma, Page, compare_at, coq, value_at
 from symdyn.proof.claim import plain, tower
 from symdyn.proof.undecided import Undecided
 
@@ -60,7 +60,7 @@ class Proof:
             if h.kind == "definition":
                 self._definition(h)
             elif h.kind == "case":
-                self.lines.append(f"try (use {h.name}; subst {h.subject}).")
+                self._case(h)
             elif h.kind == "rate":
                 self.lines.append(f"solve_for {h.name} {h.subject}.")
             elif h.kind == "bound" and h.given:
@@ -74,12 +74,30 @@ class Proof:
         self._conclusion()
         return self.lines
 
+    def _case(self, h: Any) -> None:
+        """What a modulus, a sign, a piece is where its condition holds throughout."""
+        if not all(compare_at(c, point) for c in h.given for point in self.points):
+            return
+        ways = ["holds"]
+        if len(h.given) == 1 and isinstance(h.given[0], sp.core.relational.Relational):
+            gap, relation = h.given[0].lhs - h.given[0].rhs, RELATIONS[type(h.given[0]).__name__]
+            if relation == "=":
+                ways.append(self.equal())
+            elif (meant := self._meant(gap)) is not None:
+                turn = {">": "unfold Rgt; ", ">=": "apply Rle_ge; "}.get(relation, "")
+                ways += [f"({turn}{way})" for way in self._ways(meant, relation)]
+        self.lines.append(f"try (use_by {h.name} ltac:(first [{' | '.join(ways)}]); subst {h.subject}).")
+
+    def _meant(self, e: Any) -> Any:
+        """What an expression of the lemma means in the independent quantities, or None."""
+        meanings = {s: self.page.meanings.get(s) for s in e.free_symbols}
+        return None if None in meanings.values() else plain(e.xreplace(meanings))
+
     def _debt(self, h: Any) -> None:
         """That what is written is defined, shown before it is used; from there on it is known."""
         ways = ["quickly"]
-        meanings = {s: self.page.meanings.get(s) for s in h.left.free_symbols}
-        if not self._evident(h.left, h.relation) and None not in meanings.values():
-            ways += self._ways(plain(h.left.xreplace(meanings)), h.relation)
+        if not self._evident(h.left, h.relation) and (meant := self._meant(h.left)) is not None:
+            ways += self._ways(meant, h.relation)
         ways.append("owed")
         given = "intros; " if h.given else ""
         self.lines += [

@@ -153,8 +153,10 @@ half = NamedQuantity("half_of_test", "h", (t, y), sp.sqrt(t) / (y - t), module=_
 rising = Flow({t: 1 + 0 * t})
 chained = Flow({x: -y, y: x}, {inner(u, u): x**2 + y**2})
 kept_let = Domain((x, y, d), (), (Cell("here", {x: 1, y: 1, d: 1}),), let={d: x**2 + y**2})
+APART, OPPOSITE = on(t, y), on(t, y, negative=(y,))
 
-# What Rocq would prove of its own 1/0 = 0, √-1 = 0 and ln 0 = 0; the last entry is where the claim is defined, and true.
+# What Rocq would prove of its own 1/0 = 0, √-1 = 0 and ln 0 = 0: a claim, a domain on which it has no meaning, and one
+# on which it is true.
 UNDEFINED = {
     "a quotient that may be 1/0": (Inequality(1 / t**2, ">="), ANY, ABOVE),
     "one more than it": (Inequality(1 + 1 / t**2, ">"), ANY, UNDER),
@@ -182,11 +184,7 @@ UNDEFINED = {
     "acosh": (Inequality(sp.acosh(t) ** 2, ">="), WITHIN, BEYOND),
     "a piece at its end": (Inequality(sp.Piecewise((1 / t**2, t >= 0), (1, True)), ">="), ANY, ABOVE),
     "no piece": (Inequality(sp.Piecewise((1, t > 0), (1, t < 0)) ** 2, ">="), ANY, ABOVE),
-    "a named quantity": (
-        Inequality(half(t, y) ** 2, ">="),
-        Domain((t, y), (), (Cell("", {t: 1, y: 1}),)),
-        Domain((t, y), (), (Cell("", {t: 1, y: -1}),)),
-    ),
+    "a named quantity": (Inequality(half(t, y) ** 2, ">="), APART, OPPOSITE),
     "a root along a flow": (Dynamics(sp.sqrt(t), 1 / (2 * sp.sqrt(t)), under=rising), ANY, ABOVE),
     "an undefined velocity": (
         Dynamics(x, 1 / t, under=Flow({x: 1 / t})),
@@ -236,6 +234,48 @@ def test_false_claims_and_those_that_are_a_hypothesis_are_not_accepted(tmp_path:
     rejected = {answer.lemma.key for answer in answers if not answer.accepted}
     assert rejected == set(FALSE)
     print(f"{len(FALSE)} false claims tried, all rejected")
+
+
+def asked(claims):
+    """The lemmas of named claims; what has none is not accepted by anyone."""
+    found = []
+    for name, (statement, domain) in claims.items():
+        made = [lemma for lemma in lemmas("test", statement, domain) if isinstance(lemma, Lemma)]
+        assert made, name
+        found += [replace(lemma, key=name) for lemma in made]
+    return found
+
+
+@with_rocq
+def test_what_is_not_defined_is_not_accepted_though_rocq_gives_it_a_value(tmp_path: Path):
+    """1/0, √-1 and ln 0 are numbers in Rocq, so that each denominator, radicand and logarithm is a debt."""
+    wrong = asked({name: (statement, domain) for name, (statement, domain, _) in UNDEFINED.items()})
+    right = asked({name: (statement, domain) for name, (statement, _, domain) in UNDEFINED.items() if domain})
+    refused = {a.lemma.key for a in check(wrong, tmp_path, "undefined", seconds=6) if not a.accepted}
+    assert refused == set(UNDEFINED)
+    told = {lemma.key for lemma in wrong if lemma.false}
+    left = {a.lemma.key: a.left for a in check(right, tmp_path, "defined") if not a.accepted}
+    assert left == {}
+    assert not any(lemma.false for lemma in right)
+    print(f"{len(UNDEFINED)} undefined claims tried, all rejected, {len(told)} with a false debt named")
+    print(f"{len(right)} lemmas of the same claims where they are defined, all accepted")
+
+
+@with_rocq
+def test_the_debts_are_what_keeps_undefined_claims_out(tmp_path: Path):
+    """Without them Rocq proves what has no meaning, so that it is they that are tested."""
+    wrong = asked({name: (statement, domain) for name, (statement, domain, _) in UNDEFINED.items()})
+    trusting = [_without_debts(lemma) for lemma in wrong if lemma.debts]
+    accepted = [a.lemma.key for a in check(trusting, tmp_path, "trusting", seconds=6) if a.accepted]
+    assert len(accepted) >= 10
+    print(f"{len(accepted)} of {len(trusting)} lemmas are accepted once their debts are supposed")
+
+
+def _without_debts(lemma):
+    parts = [replace(h, kind="condition") if h.kind == "debt" else h for h in lemma.parts]
+    script = "\n".join(lemma.proof)
+    script = re.sub(r"refine \(debt _ _ _ _\)\.\n\{.*\}\n", "", script)
+    return replace(lemma, parts=parts, proof=script.split("\n"))
 
 
 RESULTS = (
