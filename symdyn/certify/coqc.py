@@ -60,9 +60,14 @@ def check(lemmas: Sequence[Lemma], folder: Path, name: str, seconds: int = SECON
     if _compiles(texts, folder, name, seconds):
         return [Answer(lemma, True) for lemma in lemmas]
     found = _one_by_one(texts, folder, seconds)
-    accepted = [text for text, left in zip(texts, found, strict=True) if left is None]
-    if accepted and not _compiles(accepted, folder, name, seconds):
-        raise NoRocq(f"coqc does not compile what coqtop accepted: {folder / name}.v")
+    accepted = [n for n, left in enumerate(found) if left is None]
+    if accepted and not _compiles([texts[n] for n in accepted], folder, name, seconds):
+        for n in accepted:  # coqtop goes on after a line that fails, coqc does not
+            if not _compiles([texts[n]], folder, name, seconds):
+                found[n] = "coqtop accepts the proof, coqc does not"
+        accepted = [n for n in accepted if found[n] is None]
+        if accepted and not _compiles([texts[n] for n in accepted], folder, name, seconds):
+            raise NoRocq(f"coqc compiles lemmas one by one, but not together: {folder / name}.v")
     return [Answer(lemma, left is None, left or "") for lemma, left in zip(lemmas, found, strict=True)]
 
 

@@ -188,7 +188,7 @@ Ltac use_by hyp tactic :=
   | ?condition -> _ => let c := fresh "c" in assert (c : condition) by tactic; specialize (hyp c)
   end.
 
-Ltac use hyp := use_by hyp holds.
+Ltac use hyp := use_by hyp ltac:(idtac; holds).
 
 Ltac solve_for hyp x := apply solved in hyp; [subst x | nonzero].
 

@@ -86,7 +86,7 @@ class Proof:
             elif (meant := self._meant(gap)) is not None:
                 turn = {">": "unfold Rgt; ", ">=": "apply Rle_ge; "}.get(relation, "")
                 ways += [f"({turn}{way})" for way in self._ways(meant, relation)]
-        self.lines.append(f"try (use_by {h.name} ltac:(first [{' | '.join(ways)}]); subst {h.subject}).")
+        self.lines.append(f"try (use_by {h.name} ltac:(idtac; first [{' | '.join(ways)}]); subst {h.subject}).")
 
     def _meant(self, e: Any) -> Any:
         """What an expression of the lemma means in the independent quantities, or None."""
