@@ -208,7 +208,7 @@ def _solution(statement: Solution, domain: Domain) -> Iterator[tuple[str, Any]]:
 
 def _equation(closed: Any, rate: Any, time: sp.Symbol, values: Any) -> Any:
     def write(page: Page) -> tuple[Any, str, Any, Any]:
-        page.moving = True
+        page.moving = time in page.cell.where  # all else that the cell defines stands still
         page.lattice(closed, rate)
         return page.rate(page.write(closed), {time: sp.Integer(1)}), "=", page.write(rate), None
 

@@ -18,7 +18,7 @@ from typing import Any
 from symdyn.certify.lemma import Lemma
 from symdyn.certify.prelude import PRELUDE
 
-SECONDS = 20
+SECONDS = 10
 """The CPU time that the proof of one lemma may take."""
 _NAME = re.compile(r"^Lemma (L\d+) :", re.MULTILINE)
 AXIOMS = frozenset(
@@ -91,7 +91,7 @@ def _compiles(texts: Sequence[str], folder: Path, name: str, seconds: int) -> bo
     end = f"Definition together := ({', '.join(['I', *names])}).\nPrint Assumptions together.\n"
     file.write_text("\n".join([PRELUDE, *texts, end]), encoding="utf-8")
     done = _run(
-        ["coqc", "-q", file.name], 2 * seconds + 5 * len(texts), cwd=folder, stderr=subprocess.DEVNULL
+        ["coqc", "-q", file.name], seconds * (2 + len(texts) // 2), cwd=folder, stderr=subprocess.DEVNULL
     )
     if done.returncode:
         return False

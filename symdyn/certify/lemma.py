@@ -37,9 +37,10 @@ from symdyn.calculus.gram import Flow, evaluate, inner
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.compile.named import NamedFunction
 from symdyn.domain import Cell, Domain
-from symdyn.proof.claim import plain
+from symdyn.proof.claim import plain, tower
 from symdyn.proof.defined import DEMANDS, compare
 from symdyn.proof.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
+from symdyn.proof.undecided import Undecided
 
 RESERVED = {
     "R",
@@ -274,6 +275,7 @@ class Page:
         self.rates: dict[sp.Symbol, Any] = {}
         self.factors: dict[sp.Symbol, tuple[Any, Any]] = {}
         self.given: tuple[Any, ...] = ()
+        self.simpler: dict[Any, Any] = {}
         self.granting = ""
         self.fixed: set[sp.Symbol] = set()
 
@@ -360,19 +362,41 @@ class Page:
             e = e.xreplace({k: plain(formula(v)) for k, v in self.values.items()})
         if self.flow is not None:
             e = self.flow.unfold(e)
-        return plain(formula(self.domain.unfold(e, self.cell)))
+        e = plain(formula(self.domain.unfold(e, self.cell)))
+        if self.moving:
+            return e
+        return e.replace(
+            lambda n: isinstance(n, (sp.exp, *HYPERBOLIC)), lambda n: n.func(self._simple(n.args[0]))
+        )
 
     def exponent(self, e: Any) -> Any:
         """An exponent in which equal parts look alike; where it moves, not written in what the cell puts for it."""
-        return plain(formula(e)) if self.moving else self.meaning(e)
+        return plain(formula(e)) if self.moving else self._simple(self.meaning(e))
+
+    def _simple(self, e: Any) -> Any:
+        """An exponent without roots that can be taken on the cell. That it is the same one is a debt."""
+        if e not in self.simpler:
+            self.simpler[e] = self._simplified(e)
+        return self.simpler[e]
+
+    def _simplified(self, e: Any) -> Any:
+        if not _irrational(e):
+            return e
+        try:
+            t = tower(self.cell)
+            simple = sp.expand(t.expression(t.convert(e)))
+        except (Undecided, NotImplementedError, ValueError):
+            return e
+        return simple if _irrational(simple) < _irrational(e) else e
 
     def lattice(self, *expressions: Any) -> None:
         """One exponential for each independent exponent: find the common denominators of all that occur."""
         for e in expressions:
-            for node in sp.preorder_traversal(self.exponent(e)):
+            for node in sp.preorder_traversal(plain(formula(e)) if self.moving else self.meaning(e)):
                 if not isinstance(node, (sp.exp, *HYPERBOLIC)):
                     continue
-                for c, monomial in exponent_terms(sp.sympify(node).args[0]):
+                argument = sp.sympify(node).args[0]
+                for c, monomial in exponent_terms(argument if self.moving else self._simple(argument)):
                     unit = sp.ilcm(self.exponents.get(monomial, 1), c.q)
                     if ("exp", monomial) in self.symbols and unit != self.exponents[monomial]:
                         raise Unprintable(f"the exponent {c}*{monomial} came too late")
@@ -470,7 +494,11 @@ class Page:
 
     def _exponential(self, e: sp.exp) -> Any:
         out: Any = sp.Integer(1)
-        for c, monomial in exponent_terms(self.exponent(e.args[0])):
+        simple = self.exponent(e.args[0])
+        if not self.moving and simple != self.meaning(e.args[0]):
+            gap = self.write(e.args[0]) - self.write(simple)
+            self.suppose(gap, "=", 0, f"the exponent is {simple}", "debt", given=self.given)
+        for c, monomial in exponent_terms(simple):
             inverse = inverse_function(monomial)
             if inverse is not None and (2 * c * inverse[1]).is_Integer:
                 twice = int(2 * c * inverse[1])
@@ -700,6 +728,12 @@ def _same(x: Any, y: Any) -> bool:
         return False
     ratio = sp.cancel(sp.expand(x) / y)
     return bool(ratio.is_Rational and ratio != 0)
+
+
+def _irrational(e: Any) -> int:
+    """How many roots, moduli and signs are in an expression."""
+    nodes = list(sp.preorder_traversal(e))
+    return sum(isinstance(x, (sp.Abs, sp.sign)) or (x.is_Pow and not x.exp.is_Integer) for x in nodes)
 
 
 def _anywhere(key: Any) -> bool:

@@ -16,7 +16,7 @@ from symdyn.certify.lemma import DIGITS, EARLY, RELATIONS, Lemma, Page, compare_
 from symdyn.proof.claim import plain, tower
 from symdyn.proof.undecided import Undecided
 
-EQUAL = "first [ring [{eqs}] | (field_simplify_eq; [ring [{eqs}] | nonzero ..])]"
+EQUAL = "first [ring | (field_simplify_eq; [ring [{eqs}] | nonzero ..]) | ring [{eqs}]]"
 
 
 POINTS = 5
@@ -86,7 +86,9 @@ class Proof:
             elif (meant := self._meant(gap)) is not None:
                 turn = {">": "unfold Rgt; ", ">=": "apply Rle_ge; "}.get(relation, "")
                 ways += [f"({turn}{way})" for way in self._ways(meant, relation)]
-        self.lines.append(f"try (use_by {h.name} ltac:(idtac; first [{' | '.join(ways)}]); subst {h.subject}).")
+        self.lines.append(
+            f"try (use_by {h.name} ltac:(idtac; first [{' | '.join(ways)}]); subst {h.subject})."
+        )
 
     def _meant(self, e: Any) -> Any:
         """What an expression of the lemma means in the independent quantities, or None."""
@@ -96,9 +98,12 @@ class Proof:
     def _debt(self, h: Any) -> None:
         """That what is written is defined, shown before it is used; from there on it is known."""
         ways = ["quickly"]
-        if not self._evident(h.left, h.relation) and (meant := self._meant(h.left)) is not None:
+        if h.relation == "=":
+            ways = [self.equal()]
+        elif not self._evident(h.left, h.relation) and (meant := self._meant(h.left)) is not None:
             ways += self._ways(meant, h.relation)
-        ways.append("owed")
+        if h.relation != "=":
+            ways.append("owed")
         given = "intros; " if h.given else ""
         self.lines += [
             "refine (debt _ _ _ _).",
