@@ -203,8 +203,8 @@ def certify(
     if as_json:
         print_json([c.as_json() for c in found])
     else:
-        rows = [(c.key, str(c.claims), str(c.accepted)) for c in found]
-        table(_count(len(rows), "result"), ("key", "scalar claims", "accepted"), rows)
+        rows = [(c.key, str(c.claims), str(c.accepted), str(c.others)) for c in found]
+        table(_count(len(rows), "result"), ("key", "scalar claims", "accepted", "others"), rows)
         accepted, claims = sum(c.accepted for c in found), sum(c.claims for c in found)
         plain(f"{accepted} of {claims} scalar claims are accepted by Rocq {rocq.version()}")
         for c in found:

@@ -99,7 +99,7 @@ def not_scalar(statement: Statement, domain: Domain | None) -> int:
                 list(sides(fact, on))
             except NotScalar:
                 count += 1
-            except (Unprintable, TypeError, AttributeError):  # listed where its lemma is to be printed
+            except Exception:  # listed where its lemma is to be printed
                 continue
     return count
 
@@ -153,7 +153,9 @@ def _moving(quantity: Any, velocity: Any, flow: Flow, domain: Domain) -> Iterato
 def _kept(quantity: Any, flow: Flow, domain: Domain) -> Iterator[tuple[str, Any]]:
     """That the flow keeps what is supposed: its relations of inner products, and the definitions of the domain."""
     relations = {x: y for x, y in flow.relations.items() if isinstance(x, Dot)}
-    defined = {x: domain.let[x] for x in sorted(atoms(quantity) & set(domain.let), key=str)}
+    occurring = atoms(quantity)
+    occurring |= {v for x in occurring if isinstance(x, Dot) for v in (x.left, x.right)}
+    defined = {x: domain.let[x] for x in sorted(occurring & set(domain.let), key=str)}
     for symbol, value in (relations | defined).items():
         moving: Any = flow.relations.get(symbol, symbol) if symbol in defined else symbol
         mine = flow.derivative(1 * moving)
@@ -229,7 +231,7 @@ def scalar_claims(
             claimed = list(sides(fact, on))
         except NotScalar:
             continue
-        except (Unprintable, TypeError, AttributeError) as obstacle:
+        except Exception as obstacle:
             yield name, str(obstacle)
             continue
         for label, writer in claimed:
@@ -250,6 +252,8 @@ def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Le
             yield made
         except (Unprintable, RecursionError, BudgetExceeded) as obstacle:
             yield f"{name}: {label}" if label else name, cell.name, str(obstacle)
+        except Exception as failure:  # one claim that cannot be printed leaves the others as they are
+            yield f"{name}: {label}" if label else name, cell.name, f"{type(failure).__name__}: {failure}"
 
 
 def printed(key: str, statement: Statement, domain: Domain | None) -> Iterator[str]:
@@ -257,7 +261,7 @@ def printed(key: str, statement: Statement, domain: Domain | None) -> Iterator[s
     for found in scalar_claims(key, statement, domain):
         try:
             yield ": ".join(found) if len(found) == 2 else written(*found)[0].stated("L")
-        except (Unprintable, RecursionError) as obstacle:
+        except Exception as obstacle:
             yield f"{found[0]}: {obstacle}"
 
 

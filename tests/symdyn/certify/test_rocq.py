@@ -196,6 +196,11 @@ UNDEFINED = {
         Domain((x, y), (u,)),
         None,
     ),
+    "a vector in a product that is not kept": (
+        Conservation(norm2(v), under=Flow({x: x, u: 1 * u})),
+        Domain((x,), (u, v), let={v: x * u}),
+        None,
+    ),
     "a definition that is not kept": (
         Dynamics(d, 0 * d, under=Flow({x: -y, y: x, d: 1 + 0 * x})),
         kept_let,
