@@ -57,16 +57,17 @@ def version() -> str:
 def check(lemmas: Sequence[Lemma], folder: Path, name: str, seconds: int = SECONDS) -> list[Answer]:
     """Have Rocq check lemmas; the file of those that it accepts stays in the folder, as `name`.v."""
     texts = [lemma.text(f"L{number}") for number, lemma in enumerate(lemmas, start=1)]
-    if _compiles(texts, folder, name, seconds):
+    if _compiles(texts, folder, name, seconds + 2 * len(texts)):
         return [Answer(lemma, True) for lemma in lemmas]
     found = _one_by_one(texts, folder, seconds)
     accepted = [n for n, left in enumerate(found) if left is None]
-    if accepted and not _compiles([texts[n] for n in accepted], folder, name, seconds):
+    together = seconds * (1 + len(accepted))
+    if accepted and not _compiles([texts[n] for n in accepted], folder, name, together):
         for n in accepted:  # coqtop goes on after a line that fails, coqc does not
-            if not _compiles([texts[n]], folder, name, seconds):
+            if not _compiles([texts[n]], folder, name, 2 * seconds):
                 found[n] = "coqtop accepts the proof, coqc does not"
         accepted = [n for n in accepted if found[n] is None]
-        if accepted and not _compiles([texts[n] for n in accepted], folder, name, seconds):
+        if accepted and not _compiles([texts[n] for n in accepted], folder, name, together):
             raise NoRocq(f"coqc compiles lemmas one by one, but not together: {folder / name}.v")
     return [Answer(lemma, left is None, left or "") for lemma, left in zip(lemmas, found, strict=True)]
 
@@ -90,9 +91,7 @@ def _compiles(texts: Sequence[str], folder: Path, name: str, seconds: int) -> bo
     names = _NAME.findall("\n".join(texts))
     end = f"Definition together := ({', '.join(['I', *names])}).\nPrint Assumptions together.\n"
     file.write_text("\n".join([PRELUDE, *texts, end]), encoding="utf-8")
-    done = _run(
-        ["coqc", "-q", file.name], seconds * (2 + len(texts) // 2), cwd=folder, stderr=subprocess.DEVNULL
-    )
+    done = _run(["coqc", "-q", file.name], seconds, cwd=folder, stderr=subprocess.DEVNULL)
     if done.returncode:
         return False
     axioms = set(re.findall(r"^([A-Za-z_][\w.]*)\s*(?::|$)", done.stdout, re.MULTILINE)) - {

@@ -6,10 +6,12 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sympy as sp
 
+from symdyn import certify
 from symdyn.calculus.gram import Flow, inner, norm2
 from symdyn.calculus.vectors import Vector
 from symdyn.certify.claims import lemmas
@@ -17,7 +19,7 @@ from symdyn.certify.coqc import check
 from symdyn.certify.lemma import Lemma
 from symdyn.compile.named import NamedQuantity
 from symdyn.domain import Cell, Domain
-from symdyn.registry import load
+from symdyn.registry import index, load
 from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Limit, Solution
 
 MISSING = "coqc is not installed: `make certify` installs it"
@@ -327,3 +329,49 @@ def test_each_hypothesis_is_printed_with_its_origin():
     assert re.search(r"\(\* H\d+, a root: d\*\*2 \+ 4\*n\*\*2", text)
     assert "Axiom" not in text
     assert "admit" not in text.lower()
+
+
+STORED = "single_neuron.grad_potential"
+
+
+def entry():
+    return next(e for e in index("result") if e.key == STORED)
+
+
+def in_the_report(use_cache=False):
+    return STORED in certify.stored("derivations.single_neuron", [entry()], use_cache)
+
+
+def test_what_is_stored_is_shown_as_long_as_the_claim_is_the_same(monkeypatch):
+    assert in_the_report()
+    result = load(STORED)
+    statement, domain = result.statement, result.domain
+    tried = [(mutant, domain) for _, mutant in statement.mutants()]
+    cell, *others = (statement.domain or domain).cells
+    for changed in (others, [replace(cell, signs={}), *others]):
+        elsewhere = replace(statement.domain or domain, cells=tuple(changed))
+        tried.append((replace(statement, on=None), elsewhere))
+    assert len(tried) > 2
+    for changed in tried:
+        result = SimpleNamespace(key=STORED, statement=changed[0], domain=changed[1])
+        monkeypatch.setattr(certify, "load", lambda _, result=result: result)
+        assert not in_the_report()
+    print(f"{len(tried)} changes of a stored claim tried, none shown as accepted")
+
+
+def test_the_hash_of_an_unchanged_module_is_remembered(monkeypatch, tmp_path):
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path))
+    assert in_the_report(use_cache=True)
+
+    def not_again(*_):
+        raise AssertionError("printed again")
+
+    monkeypatch.setattr(certify, "printed", not_again)
+    assert in_the_report(use_cache=True)
+    with pytest.raises(AssertionError, match="printed again"):
+        in_the_report()
+
+
+def test_without_a_report_nothing_is_shown():
+    jobs = [e for e in index("result") if e.key.startswith("wide_linear.")]
+    assert certify.stored("derivations.wide_linear", jobs, use_cache=False) == {}
