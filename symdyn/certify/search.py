@@ -79,8 +79,8 @@ class Proof:
         if not all(compare_at(c, point) for c in h.given for point in self.points):
             return
         ways = ["holds"]
-        if len(h.given) == 1 and isinstance(h.given[0], sp.core.relational.Relational):
-            gap, relation = h.given[0].lhs - h.given[0].rhs, RELATIONS[type(h.given[0]).__name__]
+        if len(h.given) == 1 and (found := _relation(h.given[0])) is not None:
+            gap, relation = found
             if relation == "=":
                 ways.append(self.equal())
             elif (meant := self._meant(gap)) is not None:
@@ -361,6 +361,15 @@ class Proof:
                 self.hint(part.base if part.is_Pow else part)
             ways.append(f"(apply ({rule} _ _ {coq(form)}); [{self.equal()} | pos])")
         return ways
+
+
+def _relation(condition: Any) -> tuple[Any, str] | None:
+    """A condition as a difference and its relation to zero, or None."""
+    if isinstance(condition, sp.Not) and isinstance(condition.args[0], sp.Eq):
+        return condition.args[0].lhs - condition.args[0].rhs, "<>"
+    if isinstance(condition, sp.core.relational.Relational):
+        return condition.lhs - condition.rhs, RELATIONS[type(condition).__name__]
+    return None
 
 
 def shorter(e: Any) -> Any:
