@@ -73,7 +73,7 @@ def certify(key: str, folder: Path | None = None, seconds: int = SECONDS) -> Cer
     found = list(lemmas(result.key, result.statement, result.domain))
     left = [Left(*what) for what in found if not isinstance(what, Lemma)]
     empty = [lemma for lemma in found if isinstance(lemma, Lemma) and lemma.false]
-    left += [Left(lemma.claim, lemma.cell, f"false: {'; '.join(lemma.false)}") for lemma in empty]
+    left += [Left(lemma.claim, lemma.cell, f"false at a point, {'; '.join(lemma.false)}") for lemma in empty]
     asked = [lemma for lemma in found if isinstance(lemma, Lemma) and not lemma.false]
     with tempfile.TemporaryDirectory() as own:
         answers = check(asked, folder or Path(own), key.replace(".", "_"), seconds) if asked else []

@@ -291,7 +291,7 @@ def written(name: str, label: str, domain: Domain, cell: Cell, writer: Any) -> t
         cell.name,
         label,
         list(page.meanings),
-        page.parts(left, right),
+        page.parts(left, relation, right),
         left,
         relation,
         right,
@@ -314,7 +314,7 @@ def false_hypotheses(
         tried.append(values)
         for h in made.parts:
             if not h.true_at(values):
-                wrong[h.text] = None
+                wrong[f"{'owed' if h.kind == 'debt' else 'supposed'}: {h.text}"] = None
                 if h.kind == "debt":  # what follows has no value
                     break
     return list(wrong), tried

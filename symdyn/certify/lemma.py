@@ -691,13 +691,19 @@ class Page:
                 squares = self.write(inner(dot.left, dot.left)) * self.write(inner(dot.right, dot.right))
                 self.suppose(self.symbols[dot] ** 2, "<=", squares, "Cauchy and Schwarz", "bound")
         for dot in [k for k in self.symbols if isinstance(k, Dot)]:
-            if dot.left == dot.right and dot.left in self.domain.vectors and dot.left not in self.domain.let:
+            drawn = dot.left in self.domain.vectors and dot.left not in self.domain.let
+            if dot.left == dot.right and drawn and self.domain.sampler is None:
                 self.suppose(self.symbols[dot], "<>", 0, f"{dot.left} is not zero", "condition")
 
-    def parts(self, left: Any, right: Any) -> list[Hypothesis]:
+    def parts(self, left: Any, relation: str, right: Any) -> list[Hypothesis]:
         """The hypotheses and debts, what holds throughout the cell first; not what says what the claim says."""
         gap = sp.expand(left - right)
-        kept = [h for h in self.entries if h.kind not in FROM_CELL or not _same(h.left - h.right, gap)]
+        weaker = ["<>"] if relation in ("<", ">") else []  # it takes more than that to show the claim
+        kept = [
+            h
+            for h in self.entries
+            if h.kind not in FROM_CELL or h.relation in weaker or not _same(h.left - h.right, gap)
+        ]
         early = [h for h in kept if h.kind in EARLY]
         return early + [h for h in kept if h.kind not in EARLY]
 
