@@ -1,6 +1,7 @@
 # make audit   derive and verify everything, print the audit, write the book   (.venv-audit: no torch)
 # make test    run the tests                                                    (.venv: everything)
 # make lint    style, types and layers
+# make certify have Rocq check the scalar claims of a topic: make certify TOPIC=single_neuron
 # make site    the documentation, to build/site
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP_FLAGS := --disable-pip-version-check --no-input -c constraints.txt
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: audit test lint site clean
+.PHONY: audit test lint certify site clean
 .DEFAULT_GOAL := audit
 
 audit: $(AUDIT)/.stamp
@@ -28,6 +29,17 @@ lint: $(FULL)/.stamp
 	$(FULL)/bin/ruff format --check .
 	$(FULL)/bin/mypy
 	$(FULL)/bin/lint-imports
+
+TOPIC ?= single_neuron
+AT_LEAST ?= 90
+
+certify: $(AUDIT)/.stamp
+	@command -v coqc >/dev/null || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
+	    echo 'coqc is missing, and cannot be installed here: install the Debian package coq as root' >&2; exit 1; }; \
+	  DEBIAN_FRONTEND=noninteractive apt-get update -qq; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq >/dev/null; }
+	$(AUDIT)/bin/symdyn certify --topic $(TOPIC) --at-least $(AT_LEAST) $(ARGS)
 
 site: $(FULL)/.stamp
 	$(FULL)/bin/python -m sphinx -W --keep-going -b html docs build/site

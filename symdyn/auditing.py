@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
@@ -39,6 +40,7 @@ class AuditEntry:
     severity: str = ""
     hypothesis: str = ""
     stale: bool = False
+    two_kernels: bool = False
     failures: tuple[str, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
@@ -60,6 +62,8 @@ class AuditEntry:
         out.update({name: getattr(self, name) for name in names})
         if self.stale:
             out["stale"] = True
+        if self.two_kernels:
+            out["two_kernels"] = True
         if self.failures:
             out["failures"] = list(self.failures)
         return out
@@ -83,7 +87,8 @@ def audit(
     wanted = {e.id for e in entries}
     jobs = [r for r in (*index("result"), *index("printed")) if wanted & set(r.ledger)]
     verdicts = verify_all(jobs, progress, processes, use_cache)
-    return [_decided(e, jobs, verdicts) for e in entries]
+    certified = _certified(jobs, use_cache)
+    return [_decided(e, jobs, verdicts, certified) for e in entries]
 
 
 def errata(paper: str | None = None, topic: str | None = None) -> list[AuditEntry]:
@@ -226,15 +231,25 @@ def _thaw(kind: str, data: Any) -> Any:
     return PrintedVerdict(data["key"], Verdict.from_json(data["stated"]), under)
 
 
-def _decided(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
+def _decided(
+    e: Entry,
+    jobs: list[IndexEntry],
+    verdicts: dict[str, Any],
+    certified: frozenset[str] = frozenset(),
+) -> AuditEntry:
     """The entry decided; open, with the reason, where the code of a package does not let it be."""
     try:
-        return _audit_entry(e, jobs, verdicts)
+        return _audit_entry(e, jobs, verdicts, certified)
     except (Exception, SystemExit) as error:
         return AuditEntry(e.id, e.topic, "open", "", (), 0.0, failures=(f"{e.id}: {said(error)}",))
 
 
-def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> AuditEntry:
+def _audit_entry(
+    e: Entry,
+    jobs: list[IndexEntry],
+    verdicts: dict[str, Any],
+    certified: frozenset[str] = frozenset(),
+) -> AuditEntry:
     results = [j.key for j in jobs if j.kind == "result" and e.id in j.ledger]
     forms = [j.key for j in jobs if j.kind == "printed" and e.id in j.ledger]
     study = e.id in {s.key for s in index("study")}
@@ -263,9 +278,25 @@ def _audit_entry(e: Entry, jobs: list[IndexEntry], verdicts: dict[str, Any]) -> 
     if status == "erratum" and not results:
         failures.append(f"{e.id}: the printed form is refuted, but no result gives the corrected form")
     grade = weakest(grades) if status != "open" else ""
+    extra["two_kernels"] = status != "open" and not study and bool(results) and certified.issuperset(results)
     return AuditEntry(
         e.id, e.topic, status, grade, tuple(results), seconds, failures=tuple(failures), **extra
     )
+
+
+def _certified(jobs: list[IndexEntry], use_cache: bool) -> frozenset[str]:
+    """The results of which Rocq accepted all that they claim, as the reports stored with their packages say."""
+    from symdyn.certify import stored
+
+    found: set[str] = set()
+    results = [job for job in jobs if job.kind == "result"]
+    for package in {job.module.rpartition(".")[0] for job in results}:
+        own = [job for job in results if job.module.rpartition(".")[0] == package]
+        with suppress(
+            Exception, SystemExit
+        ):  # code that cannot be read is named elsewhere, and certifies nothing
+            found.update(key for key, c in stored(package, own, use_cache).items() if c.two_kernels)
+    return frozenset(found)
 
 
 def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 
 LOG = logging.getLogger("symdyn")
 
-NOT_RUN_BY_A_CHECK = ("render", "compile", "cli.py", "__main__.py", "auditing.py", "citation.py")
+NOT_RUN_BY_A_CHECK = ("render", "compile", "certify", "cli.py", "__main__.py", "auditing.py", "citation.py")
 
 
 def folder() -> Path:

@@ -1,4 +1,4 @@
-"""The command line: `symdyn list · show · verify · audit · errata · book · cite · study`.
+"""The command line: `symdyn list · show · verify · audit · certify · errata · book · cite · study`.
 
 Tables and JSON go to stdout, progress and errors to stderr. Exit status: 0 fine, 1 a check failed, 2 the
 request was wrong (an unknown key, an unwritable folder), 130 a study was interrupted. A package that cannot be read has
@@ -9,6 +9,7 @@ that needs it.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from importlib.metadata import entry_points
@@ -144,7 +145,13 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
         print_json([e.as_json() for e in entries] + _as_json("id", left_out))
     else:
         rows = [
-            (e.id, e.status + " (stale)" * e.stale, e.grade, "\n".join(e.results), f"{e.seconds:.2f}")
+            (
+                e.id,
+                e.status + " (stale)" * e.stale,
+                e.grade + ", two kernels" * e.two_kernels,
+                "\n".join(e.results),
+                f"{e.seconds:.2f}",
+            )
             for e in entries
         ]
         columns = ("entry", "status", "grade", "results", "seconds")
@@ -156,6 +163,54 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
         failed(failure)
     _tell(left_out)
     if failures or left_out:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def certify(
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys or ledger ids; all of a topic if none.")
+    ] = None,
+    topic: Topic = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="The folder in which the files for Rocq stay.")
+    ] = None,
+    store: Annotated[
+        bool, typer.Option("--store", help="Store what is found of the whole topic, for the audit.")
+    ] = False,
+    at_least: Annotated[
+        float, typer.Option(help="The share of claims, in percent, that must be accepted.", min=0, max=100)
+    ] = 100,
+    as_json: Json = False,
+) -> None:
+    """Have Rocq check the scalar claims of results: a second kernel, where `coqc` is installed."""
+    from symdyn import certify as rocq
+
+    if bool(keys) == bool(topic) or (store and not topic):
+        raise RequestError("name results, or a topic with --topic; --store stores a whole topic")
+    jobs = [e for e in _results_of(topic)] if topic else [e for e in index() if e.key in _resolve(keys or [])]
+    found = []
+    try:
+        with writable(keep or Path(tempfile.gettempdir())), progress_bar("certifying") as advance:
+            rocq.version()
+            for number, job in enumerate(jobs, start=1):
+                found.append(rocq.certify(job.key, keep))
+                advance(job.key, number, len(jobs))
+    except rocq.NoRocq as obstacle:
+        raise RequestError(str(obstacle)) from None
+    if store:
+        plain(f"stored: {rocq.store(jobs[0].module.rpartition('.')[0], found)}")
+    if as_json:
+        print_json([c.as_json() for c in found])
+    else:
+        rows = [(c.key, str(c.claims), str(c.accepted), str(c.others)) for c in found]
+        table(_count(len(rows), "result"), ("key", "scalar claims", "accepted", "others"), rows)
+        accepted, claims = sum(c.accepted for c in found), sum(c.claims for c in found)
+        plain(f"{accepted} of {claims} scalar claims are accepted by Rocq {rocq.version()}")
+        for c in found:
+            for left in c.left:
+                failed(f"{left.claim}, on the cell '{left.cell}', leaves: {left.goal}")
+    if 100 * sum(c.accepted for c in found) < at_least * sum(c.claims for c in found):
         raise typer.Exit(CHECK_FAILED)
 
 
