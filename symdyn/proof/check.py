@@ -74,7 +74,7 @@ def _on_cell(statement: Statement, domain: Domain, cell: Cell, seconds: float) -
     """What is found of the claims of a statement on a cell: where they are not defined, they can only be refuted."""
     undefined = [
         found
-        for claim in _defined(statement)
+        for claim in (*_defined(statement), *statement.defined())
         if (found := _decide_claim(claim, domain, cell, seconds)).outcome != "PROVED"
     ]
     for claim in statement.claims():

@@ -14,7 +14,7 @@ import sympy
 from symdyn.calculus.matrix.arrays import evaluate
 from symdyn.calculus.matrix.expression import Expression, eye, from_word, matrix
 from symdyn.calculus.matrix.rules import Declaration, Sizes, random_matrix, random_rational, rule
-from symdyn.calculus.matrix.transform import letters_of, symbols_of
+from symdyn.calculus.matrix.transform import WORD_SYMBOLS, letters_of, symbols_of
 from symdyn.calculus.matrix.words import number_of, plainness, same_size
 
 
@@ -68,10 +68,14 @@ def unit(u: Expression) -> Declaration:
 
 
 def positive(*symbols: Any) -> Declaration:
-    """Scalars that are positive, such as learning rates."""
+    """Scalars that are positive, such as learning rates, and 1×1 words and traces that are: a vᵀv where v is not zero.
+
+    A word with an index is positive for each value of it.
+    """
+    numbers = [symbol for symbol in symbols if not isinstance(symbol, WORD_SYMBOLS)]
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
-        return {symbol: abs(random_rational(generator)) for symbol in symbols}
+        return {symbol: abs(random_rational(generator)) for symbol in numbers}
 
     names = ", ".join(str(symbol) for symbol in symbols)
     return Declaration(f"{names} positive", (), (), sampler, dict.fromkeys(symbols, 1))
@@ -85,7 +89,7 @@ def projector(p: Expression) -> Declaration:
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         n = number_of(letter.rows, sizes)
-        q = orthonormal_columns(generator, n, (n + 1) // 2)
+        q = orthonormal_columns(generator, n, generator.randint(0, n))
         return {letter: q * q.T}
 
     return Declaration(f"{letter.name} is a projector", (rule(p @ p, p),), (letter,), sampler)
