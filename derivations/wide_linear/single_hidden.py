@@ -11,11 +11,11 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.wide_linear.neuron_parts import RATES, neuron_part, square
+from derivations.wide_linear.neuron_parts import neuron_part, square
 from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.matrix import eye, kron_sum, matrix
+from symdyn.calculus.matrix import Rules, eye, kron_sum, matrix, positive
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
 from symdyn.inference import Characterised
@@ -50,9 +50,10 @@ def special(operator, rows, cols):
     balance = eta_w * (readout @ readout.T).scalar() - eta_a * (input_ @ input_.T).scalar()
     by_layers = kron_sum(eta_w * readout.T @ readout, eta_a * input_.T @ input_)
     found = as_matrix(operator, of_weights if cols == 1 else of_weights.T, balance)
+    active = Rules(positive(eta_a, eta_w, square(readout.T), square(input_.T)))
     return (
-        MatrixIdentity(neuron_part(of_weights, balance), found, SIZES, RATES),
-        MatrixIdentity(by_layers, found, SIZES, RATES, name="M"),
+        MatrixIdentity(neuron_part(of_weights, balance), found, SIZES, active),
+        MatrixIdentity(by_layers, found, SIZES, active, name="M"),
     )
 
 

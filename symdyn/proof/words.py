@@ -36,6 +36,8 @@ Example = tuple[Sizes, dict[Any, Any]]
 
 LARGEST = 4
 """Every size is drawn from 1 to this, besides the shapes that are listed."""
+LONGEST_SIDE = 8
+"""No letter is drawn with more rows or columns than this in a shape that is not listed."""
 MOST_ENTRIES = 24
 """So many entries may the letters of a claim about one shape have to be taken as symbols."""
 CANNOT_DRAW = (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError, RecursionError)
@@ -92,6 +94,8 @@ class WordZero:
                 skew = velocity - velocity.T
                 yield f"{letter.name} is declared symmetric, and its velocity is not: {velocity}", skew
         for rule in _declared(self.rules) if velocities else ():
+            if rule in self.rules.implied:
+                continue
             gap = from_word(rule.left) - rule.right
             if letters_of(gap) & velocities.keys() or symbols_of(gap) & velocities.keys():
                 yield rule.latex(), derivative(gap, velocities)
@@ -213,10 +217,8 @@ class WordsDefined:
         signs = {s: self.rules.sign_of(s) for s in symbols}
         sizes = _size_symbols(self.x, self.rules, self.sizes) & symbols
         strict = {s: sign // 2 for s, sign in signs.items() if sign is not None and abs(sign) == 2}
-        return Case(
-            Cell("rules", strict | dict.fromkeys(sizes, 1)),
-            tuple((n - 1, ">=") for n in sorted(sizes, key=str)),
-        )
+        facts = [(n - 1, ">=") for n in sorted(sizes, key=str)] + [(x, "!=") for x in self.rules.nonzero]
+        return Case(Cell("rules", strict | dict.fromkeys(sizes, 1)), tuple(facts))
 
 
 def _grants(case: Case, demand: Demand) -> bool:
@@ -273,9 +275,11 @@ def shapes(xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...]) -> list
         found += [dict.fromkeys(symbols, 2) | {symbol: LARGEST}, dict.fromkeys(symbols, 3) | {symbol: 1}]
     for order in (symbols, symbols[::-1]) if len(symbols) > 1 else ():
         found.append({symbol: 1 + i % LARGEST for i, symbol in enumerate(order)})
+    sides = {side for letter in _letters(*xs, rules) for side in (letter.rows, letter.cols)}
     distinct_shapes: list[Sizes] = []
-    for sizes in found:
-        if sizes and sizes not in distinct_shapes:
+    for k, sizes in enumerate(found):
+        small = k < len(listed) or all(side.subs(sizes) <= LONGEST_SIDE for side in sides)
+        if small and sizes and sizes not in distinct_shapes:
             distinct_shapes.append(sizes)
     return distinct_shapes
 
@@ -300,7 +304,14 @@ def _letters(*xs: Any) -> set[Letter]:
 
 
 def _drawn(xs: tuple[Any, ...], rules: Rules, sizes: Sizes, seed: int) -> dict[Any, Any]:
-    return rules.sample(xs[0] if len(xs) == 1 else xs, sizes, seed)
+    """One value for each letter and symbol. Raises ValueError where a sampler draws matrices of another shape."""
+    values = rules.sample(xs[0] if len(xs) == 1 else xs, sizes, seed)
+    for letter, value in values.items():
+        if isinstance(letter, Letter) and hasattr(value, "shape"):
+            shape = number_of(letter.rows, sizes), number_of(letter.cols, sizes)
+            if value.shape != shape:
+                raise ValueError(f"{letter.name} is drawn with the shape {value.shape}, not {shape}")
+    return values
 
 
 DEGENERATE = ("zero", "rank one", "numbers zero", "numbers one", "numbers equal", "the same")

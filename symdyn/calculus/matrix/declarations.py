@@ -17,6 +17,8 @@ from symdyn.calculus.matrix.rules import Declaration, Sizes, random_matrix, rand
 from symdyn.calculus.matrix.transform import WORD_SYMBOLS, letters_of, symbols_of
 from symdyn.calculus.matrix.words import number_of, plainness, same_size
 
+_DRAWS = 20
+
 
 def cayley(generator: random.Random, n: int) -> sympy.Matrix:
     """A rational orthogonal n×n matrix: (I − S)(I + S)⁻¹ with S skew, its columns with random signs."""
@@ -79,6 +81,12 @@ def positive(*symbols: Any) -> Declaration:
 
     names = ", ".join(str(symbol) for symbol in symbols)
     return Declaration(f"{names} positive", (), (), sampler, dict.fromkeys(symbols, 1))
+
+
+def nonzero(*scalars: Any) -> Declaration:
+    """Scalars of numbers and words, without an index, that do not vanish: a denominator."""
+    names = ", ".join(str(scalar) for scalar in scalars)
+    return Declaration(f"{names} not zero", (), (), lambda generator, sizes: {}, nonzero=scalars)
 
 
 def projector(p: Expression) -> Declaration:
@@ -181,10 +189,13 @@ def inverse_of(name: str, expression: Expression, latex: str = "") -> tuple[Expr
     letters = sorted(letters_of(expression), key=lambda letter: letter.name)
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
-        drawn: dict[Any, Any] = {letter: random_matrix(generator, letter, sizes) for letter in letters}
-        for symbol in sorted(symbols_of(expression) - set(sizes), key=lambda symbol: symbol.name):
-            drawn[symbol] = random_rational(generator)
-        value = evaluate(expression, drawn, sizes)
-        return sampler(generator, sizes) if value.det() == 0 else drawn | {inverse.letter: value.inv()}
+        for _ in range(_DRAWS):
+            drawn: dict[Any, Any] = {letter: random_matrix(generator, letter, sizes) for letter in letters}
+            for symbol in sorted(symbols_of(expression) - set(sizes), key=lambda symbol: symbol.name):
+                drawn[symbol] = random_rational(generator)
+            value = evaluate(expression, drawn, sizes)
+            if value.det() != 0:
+                return drawn | {inverse.letter: value.inv()}
+        raise ValueError(f"{expression!r} is never invertible where the sizes are {dict(sizes)}")
 
     return inverse, Declaration(f"{name} is an inverse", rules, (inverse.letter, *letters), sampler)

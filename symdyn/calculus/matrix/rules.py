@@ -91,7 +91,8 @@ class Declaration:
     """Rules that hold for some letters, with a sampler of rational matrices that satisfy them exactly.
 
     `signs` gives +1 or -1 to scalar symbols, which the sampler must draw accordingly, and to 1×1 words and traces; one
-    with an index has the sign for each value of it. What is drawn is drawn anew until they have it.
+    with an index has the sign for each value of it. Scalars of words that are `nonzero` do not vanish. What is drawn is
+    drawn anew until this holds.
     """
 
     name: str
@@ -99,14 +100,19 @@ class Declaration:
     letters: tuple[Letter, ...]
     sampler: Sampler
     signs: Mapping[Any, int] = field(default_factory=dict, hash=False)
+    nonzero: tuple[Any, ...] = ()
 
 
 class Rules:
-    """Declarations together, used for rewriting. Each rule also acts transposed, where that does not undo it."""
+    """Declarations together, used for rewriting. Each rule also acts transposed, where that does not undo it.
+
+    `derived` are further rules; those of them that follow from the others, as `completed` finds them, are `implied`.
+    """
 
     def __init__(self, *declarations: Declaration, derived: Iterable[Rule] = ()) -> None:
         self.declarations = declarations
         self.derived = tuple(derived)
+        self.implied: tuple[Rule, ...] = ()
         seen: dict[Word, Rule] = {}
         for declared in (*(r for d in declarations for r in d.rules), *self.derived):
             back = from_word(declared.T.left) == declared.right  # of a rule that commutes symmetric letters
@@ -119,6 +125,8 @@ class Rules:
             for symbol, sign in self.signs.items()
             if isinstance(symbol, WORD_SYMBOLS)
         }
+
+        self.nonzero = tuple(x for d in declarations for x in d.nonzero)
 
     def sign_of(self, symbol: Any) -> int | None:
         """±2 for a symbol declared positive or negative, 1 for vᵀv, which is not negative, None if unknown."""
@@ -227,7 +235,9 @@ class Rules:
             unresolved = rules.unresolved()
             if not unresolved:
                 return rules
-            rules = Rules(*self.declarations, derived=(*rules.derived, _orient(unresolved[0])))
+            implied = (*rules.implied, _orient(unresolved[0]))
+            rules = Rules(*self.declarations, derived=(*self.derived, *implied))
+            rules.implied = implied
         raise ValueError(f"the rules are not confluent after adding {most} consequences")
 
     def sample(self, x: Any, sizes: Sizes, seed: int = 0) -> dict[Any, Any]:
@@ -241,10 +251,15 @@ class Rules:
             values = self._draw(x if isinstance(x, tuple) else (x,), sizes, generator)
             if self.admits(values, sizes):
                 return values
-        raise ValueError(f"no draw has the signs that are declared of {', '.join(map(str, self.word_signs))}")
+        words = (*self.word_signs, *self.nonzero)
+        raise ValueError(f"no draw has the signs that are declared of {', '.join(map(str, words))}")
 
     def admits(self, values: Mapping[Any, Any], sizes: Sizes) -> bool:
-        """Whether the words of which all letters are given have the signs that are declared of them."""
+        """Whether the words of which all letters are given have the signs that are declared of them, or are not zero."""
+        known = values.keys() | sizes.keys()
+        for x in self.nonzero:
+            if letters_of(x) | symbols_of(x) <= known and evaluate(x, values, sizes) == 0:
+                return False
         for word, sign in self.word_signs.items():
             if letters_of(word) <= values.keys():
                 free = sorted(indices_of(word), key=str)
@@ -264,8 +279,8 @@ class Rules:
                     f"{', '.join(twice)} would be drawn twice; declare their rules together, with one sampler"
                 )
             values.update(drawn)
-        letters = set().union(*map(letters_of, (*xs, *self.word_signs)))
-        symbols = set().union(*map(symbols_of, xs))
+        letters = set().union(*map(letters_of, (*xs, *self.word_signs, *self.nonzero)))
+        symbols = set().union(*map(symbols_of, (*xs, *self.nonzero)))
         for letter in sorted(letters - set(values), key=lambda letter: letter.name):
             values[letter] = random_matrix(generator, letter, sizes)
         for symbol in sorted(symbols - set(sizes) - set(values), key=lambda symbol: symbol.name):
