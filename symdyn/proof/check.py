@@ -133,6 +133,9 @@ def _decide_claim(
             failed = True
             obstacles.append(f"the {name} ended in {type(failure).__name__}: {failure}")
             continue
+        if finding is not None and finding.outcome == "AGREES" and (gap := domain.uncovered(cell)):
+            obstacles.append(f"{finding.evidence}; {gap}")
+            continue
         if (
             finding is not None
             and finding.outcome != "UNKNOWN"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
+from sympy.matrices.exceptions import NonInvertibleMatrixError
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix import Expression, Rules, derivative, evaluate, letters_of, opened, symbols_of
@@ -148,8 +149,8 @@ class WordZero:
         return Finding(
             "UNKNOWN",
             "tested",
-            f"{self.label}: not refuted by {len(found)} rational examples of the shapes {shapes}, which is no proof for "
-            "other shapes or other matrices that satisfy the rules: declare the rules from which it follows",
+            f"{self.label}: not refuted by {len(found)} rational examples of the shapes {shapes}, which is no proof "
+            "for other shapes or other matrices that satisfy the rules: declare the rules from which it follows",
         )
 
 
@@ -392,7 +393,7 @@ def _value(x: Any, values: Mapping[Any, Any], sizes: Sizes) -> Any:
     """The value of x; None where it is not defined, as at a matrix that is inverted and singular."""
     try:
         return evaluate(x, values, sizes)
-    except (ZeroDivisionError, sp.matrices.exceptions.NonInvertibleMatrixError):
+    except (ZeroDivisionError, NonInvertibleMatrixError):
         return None
 
 
@@ -415,7 +416,7 @@ def _value_first(x: Any, values: Mapping[Any, Any], sizes: Sizes) -> Any:
     """The value of a scalar, with its free indices the first ones."""
     try:
         return evaluate(x, values, sizes, dict.fromkeys(indices_of(x), 0))
-    except (ZeroDivisionError, sp.matrices.exceptions.NonInvertibleMatrixError):
+    except (ZeroDivisionError, NonInvertibleMatrixError):
         return None
 
 

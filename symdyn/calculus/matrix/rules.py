@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
+from sympy.matrices.exceptions import NonInvertibleMatrixError
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.arrays import evaluate
@@ -255,11 +256,15 @@ class Rules:
         raise ValueError(f"no draw has the signs that are declared of {', '.join(map(str, words))}")
 
     def admits(self, values: Mapping[Any, Any], sizes: Sizes) -> bool:
-        """Whether the words of which all letters are given have the signs that are declared of them, or are not zero."""
+        """Whether the words of which all letters are given have the signs that are declared, and do not vanish."""
         known = values.keys() | sizes.keys()
         for x in self.nonzero:
-            if letters_of(x) | symbols_of(x) <= known and evaluate(x, values, sizes) == 0:
-                return False
+            if letters_of(x) | symbols_of(x) <= known:
+                try:
+                    if evaluate(x, values, sizes) == 0:
+                        return False
+                except NonInvertibleMatrixError:
+                    return False
         for word, sign in self.word_signs.items():
             if letters_of(word) <= values.keys():
                 free = sorted(indices_of(word), key=str)
