@@ -9,7 +9,10 @@ them.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import itertools
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -86,6 +89,8 @@ class NamedFunction(sympy.Function):
     def fdiff(self, argindex: int = 1) -> Expr:
         quantity = self.quantity
         if quantity.derivative is not None:
+            function: Any = type(self)
+            refuse_wrong_derivative(function)
             return formula(quantity.derivative(*self.args)[argindex - 1])
         return quantity.at(sympy.diff(quantity.definition, quantity.formal[argindex - 1]), self.args)
 
@@ -103,6 +108,44 @@ class NamedFunction(sympy.Function):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.quantity.name, type(self).__module__, self.args)
+
+
+ROUNDING = sympy.Rational(1, 10**25)
+"""Relative error of derivatives at 40 digits, far above what cancellation costs at the points that are tried."""
+
+
+@functools.cache
+def refuse_wrong_derivative(function: Any) -> None:
+    """Raise ValueError where a stated derivative is not that of the definition, before anything is made of it.
+
+    A derivative leaves no trace of the quantity in a formula, so that no later check of the formula could notice.
+    """
+    quantity = function.quantity
+    definition = unfold(quantity.definition)
+    stated = quantity.derivative(*quantity.formal)
+    for point in itertools.islice(_points_of(quantity), 6):
+        for symbol, rate in zip(quantity.formal, stated, strict=True):
+            claimed, true = (
+                sympy.N(x.xreplace(point), 40)
+                for x in (unfold(formula(rate)), sympy.diff(definition, symbol))
+            )
+            if not (claimed.is_Float or claimed.is_Rational) or not (true.is_Float or true.is_Rational):
+                continue  # a derivative that SymPy does not evaluate: proofs decide it
+            if abs(claimed - true) > ROUNDING * (1 + abs(true)):
+                at = ", ".join(f"{s} = {value}" for s, value in point.items())
+                raise ValueError(
+                    f"the derivative of {quantity.name} in {symbol} is stated as {rate}, which is {claimed.n(8)} at "
+                    f"{at}; that of its definition is {true.n(8)} there"
+                )
+
+
+def _points_of(quantity: Quantity) -> Iterator[dict[Any, Any]]:
+    """Rational points at which a quantity is used, always the same ones."""
+    draw = random.Random(quantity.name)
+    for _ in range(200):
+        point = {s: sympy.Rational(draw.choice((1, -1)) * draw.randint(1, 40), 13) for s in quantity.formal}
+        if unfold(formula(quantity.domain)).xreplace(point) == sympy.true:
+            yield point
 
 
 _REGISTRY: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symdyn.domain import Cell
+from symdyn.proof.numbers import certified_sign
 from symdyn.proof.polynomials import sign_of_product
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import NeedsSign, Undecided
@@ -61,6 +62,9 @@ class Case:
     def _sign_as_written(self, x: sp.Expr) -> int | None:
         if x.is_Rational:
             return 2 if x > 0 else -2 if x < 0 else 1
+        if x.is_number:
+            found = certified_sign(x)
+            return None if not found else 2 * found
         if isinstance(x, sp.exp):
             return 2
         if x.is_Pow and x.exp.is_Rational:
@@ -69,7 +73,7 @@ class Case:
             known = signs_of(self.cell)(x) if x.is_Symbol else None
             return known if known is None or isinstance(known, int) else None
         signs: list[int] = []
-        for arg in x.args:
+        for arg in _terms(x) if x.is_Add else x.args:
             s = self.sign(arg)
             if s is None or (x.is_Add and signs and (s > 0) != (signs[0] > 0)):
                 return None
@@ -153,6 +157,25 @@ class Case:
         if known is not None:
             facts.append((value, {2: ">", 1: ">=", -1: "<=", -2: "<"}[known]))
         return Case(self.cell, tuple(facts), (*self.solved, (symbol, value)))
+
+
+def follows(case: Case, x: sp.Expr, relation: str) -> bool:
+    """Whether x stands in a relation to zero throughout a case, by the signs that are known there."""
+    s = case.sign(x)
+    if relation == "!=":
+        return (s is not None and abs(s) == 2) or case.vanishes_nowhere(x)
+    wanted = 1 if relation in (">", ">=") else -1
+    if s is not None and s * wanted > 0:
+        return abs(s) == 2 or relation in (">=", "<=")
+    return relation in (">=", "<=") and case.vanishes(x)
+
+
+def _terms(x: sp.Expr) -> list[sp.Expr]:
+    """The summands, those that are numbers together."""
+    numbers = [arg for arg in x.args if arg.is_number]
+    if len(numbers) < 2:
+        return list(x.args)
+    return [sp.Add(*numbers, evaluate=False), *(arg for arg in x.args if not arg.is_number)]
 
 
 def in_all_cases(case: Case, attempt: Callable[[Case], None]) -> int:

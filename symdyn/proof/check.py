@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, entries, examined
+from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.statement import Chain, Definition, Experiment, Identity, Inequality, Statement
+from symdyn.statement import (
+    Chain,
+    Conservation,
+    Definition,
+    Dynamics,
+    Experiment,
+    Identity,
+    Inequality,
+    Solution,
+    Statement,
+)
 
 SECONDS = 20.0
 FEWEST_MUTANTS = 3
@@ -61,11 +73,12 @@ def _findings(statement: Statement, domain: Domain, seconds: float) -> Iterator[
     if isinstance(statement, Experiment):
         yield Finding("UNKNOWN", "simulated", f"measured by the study {statement.study}")
         return
-    if isinstance(statement, Definition):
-        yield _well_formed(statement, domain)
-        return
     for fault in faults_of(statement.expressions):
         yield Finding("UNKNOWN", "tested", fault)
+    if isinstance(statement, Definition):
+        for cell in domain.cells:
+            yield _well_formed(statement, domain, cell, seconds)
+        return
     for cell in domain.cells:
         yield from _on_cell(statement, domain, cell, seconds)
 
@@ -86,22 +99,22 @@ def _on_cell(statement: Statement, domain: Domain, cell: Cell, seconds: float) -
 
 
 def _defined(statement: Statement) -> Iterator[Defined]:
-    """That both sides, as they are written, are real and finite wherever they are compared."""
-    if isinstance(statement, (Identity, Inequality)):
-        form = getattr(statement, "compiles", None)
-        yield Defined((statement.lhs, statement.rhs, *(() if form is None else (form,))))
+    """That what is claimed, as it is written, is real and finite wherever it is claimed."""
+    form = getattr(statement, "compiles", None)
+    sides = statement.expressions if form is None else (*statement.expressions, form)
+    if isinstance(statement, Solution):
+        closed = {unknown: formula(x) for unknown, x in statement.solution.items()}
+        yield Defined(tuple(x.xreplace(closed) if isinstance(x, sp.Basic) else x for x in sides))
+    elif isinstance(statement, (Identity, Inequality, Conservation, Dynamics)):
+        yield Defined(sides)
 
 
-def _well_formed(statement: Definition, domain: Domain) -> Finding:
-    """A definition has a finite value at every point of its domain."""
-    count = 0
-    for cell in domain.cells:
-        for point in domain.points(cell):
-            for number in entries(statement.expression, point):
-                if not number.is_finite:
-                    return Finding("REFUTED", "definition", f"undefined at a point of the cell '{cell.name}'")
-                count += 1
-    return Finding("PROVED", "definition", f"well-formed at {count} values of its domain")
+def _well_formed(statement: Definition, domain: Domain, cell: Cell, seconds: float) -> Finding:
+    """A definition is real and finite throughout its domain."""
+    found = _decide_claim(Defined((statement.expression,), "definition"), domain, cell, seconds)
+    if found.outcome != "PROVED":
+        return replace(found, grade="definition" if found.outcome == "REFUTED" else found.grade)
+    return Finding("PROVED", "definition", "real and finite throughout its domain")
 
 
 def _decide_claim(

@@ -23,7 +23,7 @@ from symdyn.compile.named import NamedFunction, unfold
 from symdyn.domain import Cell, Domain, EmptyDomain, Point
 from symdyn.domain import holds as holds_in
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.cases import Case, in_all_cases, signs_of
+from symdyn.proof.cases import Case, follows, in_all_cases, signs_of
 from symdyn.proof.defined import (
     Demand,
     Undefined,
@@ -35,8 +35,9 @@ from symdyn.proof.defined import (
     nonzero_vectors,
     relations,
 )
-from symdyn.proof.loci import jumps, points_near
+from symdyn.proof.loci import bends, jumps, points_near
 from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.slopes import follows_by_slope, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
@@ -186,7 +187,7 @@ class Zero:
     def refute(self, domain: Domain, cell: Cell) -> Finding | None:
         """A point where x is certainly not zero, or None."""
         x = opened(self.x)
-        return self._refute_at(points_of(domain, cell, _jumps(x)), cell)
+        return self._refute_at(points_of(domain, cell, _bends(x)), cell)
 
     def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
         """Refutation after a proof: rather by degenerate points than by many that are not."""
@@ -219,7 +220,7 @@ class Zero:
     def test(self, domain: Domain, cell: Cell) -> Finding:
         """Zero exactly, or enclosed with zero in less than 1e-60, at every point of the cell that is tried."""
         x, count = opened(self.x), 0
-        for point in points_of(domain, cell, _jumps(x)):
+        for point in points_of(domain, cell, _bends(x)):
             for number in entries(x, point):
                 if not agrees_with_zero(number):
                     at = ", ".join(f"{name} = {value}" for name, value in describe(point).items())
@@ -234,6 +235,10 @@ class Zero:
 
 def _jumps(x: Any) -> list[sp.Expr]:
     return [u for c in components(x) for u in jumps(c)]
+
+
+def _bends(x: Any) -> list[sp.Expr]:
+    return [u for c in components(x) for u in bends(c)]
 
 
 class ByProof:
@@ -256,27 +261,6 @@ class Compiles(ByProof, Zero):
     """The form that compiles, minus the value that is proved, vanishes."""
 
     label: str = "form that compiles minus the value"
-
-    def prove(self, domain: Domain, cell: Cell) -> Finding:
-        found = super().prove(domain, cell)
-        if (witness := self._denied(domain, cell)) is not None:
-            raise Undecided(f"the proof is denied at a point, {witness}")
-        return found
-
-    def refute(self, domain: Domain, cell: Cell) -> Finding | None:
-        found = super().refute(domain, cell)
-        if found is None and (witness := self._denied(domain, cell)) is not None:
-            return Finding("REFUTED", "proved", f"{self.label} ≠ 0", witness)
-        return found
-
-    def _denied(self, domain: Domain, cell: Cell) -> Witness | None:
-        """A point at which scalars vanish or coincide, where forms may jump, and the two are not equal."""
-        x = opened(self.x)
-        for point in domain.coincidences(cell):
-            for number in entries(x, point):
-                if number.is_finite and certified_sign(number) not in (0, None):
-                    return Witness(describe(point), f"{self.label} = {enclosure(number)}", cell.name)
-        return None
 
 
 @dataclass(frozen=True)
@@ -337,23 +321,27 @@ class Sign:
             if not follows(case, case.read(x), self.relation):
                 raise Undecided(f"the sign of the {self.label} does not follow from its terms")
 
-        cases = in_all_cases(case_of(domain, cell, x), attempt)
+        case = case_of(domain, cell, x)
+        try:
+            cases = in_all_cases(case, attempt)
+        except Undecided:
+            if not self._by_slope(case, x):
+                raise
+            return Finding(
+                "PROVED", "proved", f"{self.label} {self.relation} 0 from the sign of a derivative"
+            )
         text = f"{self.label} {self.relation} 0 from the signs of its terms"
         return Finding("PROVED", "proved", _with_cases(text, cases))
 
+    def _by_slope(self, case: Case, x: sp.Expr) -> bool:
+        if self.relation == "!=":
+            return False
+        above, strict = self.relation in (">", ">="), self.relation in (">", "<")
+        y = x if above else -x
+        return stands(case, y, strict) or follows_by_slope(case, y, strict)
+
     def test(self, domain: Domain, cell: Cell) -> Finding:
         return Finding("UNKNOWN", "tested", f"{self.label}: a sign is not decided by points")
-
-
-def follows(case: Case, x: sp.Expr, relation: str) -> bool:
-    """Whether x stands in a relation to zero throughout a case, by the signs that are known there."""
-    s = case.sign(x)
-    if relation == "!=":
-        return (s is not None and abs(s) == 2) or case.vanishes_nowhere(x)
-    wanted = 1 if relation in (">", ">=") else -1
-    if s is not None and s * wanted > 0:
-        return abs(s) == 2 or relation in (">=", "<=")
-    return relation in (">=", "<=") and case.vanishes(x)
 
 
 @dataclass(frozen=True)

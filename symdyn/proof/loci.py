@@ -7,7 +7,7 @@ drawn at random. From points of the cell one coordinate is moved, exactly, to th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import combinations, islice, pairwise
 from typing import Any
 
 import sympy as sp
@@ -17,6 +17,19 @@ from symdyn.domain import Cell, Domain, EmptyDomain, Point
 
 MOST = 60
 """Points on loci that are tried."""
+
+
+def bends(expr: sp.Expr) -> list[sp.Expr]:
+    """The expressions at whose zeros an expression jumps or takes another form, moduli, maxima and √(u²) included."""
+    found = jumps(expr)
+    found.extend(e.args[0] for e in expr.atoms(sp.Abs))
+    for e in expr.atoms(sp.Max, sp.Min):
+        found.extend(u - v for u, v in combinations(e.args, 2))
+    for e in expr.atoms(sp.Pow):
+        if e.exp.is_Rational and not e.exp.is_Integer:
+            factors = sp.factor_list(e.base)[1] if e.base.is_polynomial() else ()
+            found.extend(u for u, k in factors if k % 2 == 0)
+    return sorted(dict.fromkeys(found), key=sp.default_sort_key)
 
 
 def jumps(expr: sp.Expr) -> list[sp.Expr]:
@@ -95,4 +108,5 @@ def _candidates(target: sp.Expr, coordinate: Any, point: Point) -> list[Any]:
     if not ends:
         return exact
     between = [(low + high) / 2 for low, high in pairwise(ends)]
-    return [*exact, *between, ends[0] - 1, ends[-1] + 1]
+    scaled = [c * r for r in (*exact, *ends) for c in (sp.S.Half, sp.Integer(2)) if r]
+    return [*exact, *between, ends[0] - 1, ends[-1] + 1, *scaled]

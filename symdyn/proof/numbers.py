@@ -1,24 +1,24 @@
 """Certified signs and enclosures of exact numbers.
 
 A number built from rationals by roots, exponentials, logarithms, trigonometric functions, the error function and Γ
-is evaluated in ball arithmetic where python-flint is installed, and otherwise in the interval arithmetic of mpmath,
-which knows fewer of these. Either way the enclosure is rigorous, and a sign is reported only when the enclosure
+is evaluated in the ball arithmetic of python-flint. The enclosure is rigorous, and a sign is reported only when it
 excludes zero.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 from typing import Any
 
-import mpmath
+import flint
 import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.proof.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
+
+ORDINARY = 80
+"""Bits of the numerators and denominators that points and claims usually have."""
 
 FINE = 500
 """Bits at which a number that may be zero is enclosed, and shown if its sign is not seen before."""
@@ -37,68 +37,21 @@ class NoEnclosure(Exception):
     """The number has a head without an interval rule, or leaves the real numbers."""
 
 
-class Intervals:
-    """Intervals of mpmath at a working precision in bits."""
-
-    def __init__(self, bits: int) -> None:
-        self.iv = mpmath.iv.__class__()
-        self.iv.prec = bits
-
-    def evaluate(self, number: sp.Expr) -> Any:
-        return _walk(number, self)
-
-    def rational(self, p: int, q: int) -> Any:
-        return self.iv.mpf(p) / self.iv.mpf(q)
-
-    def exp(self, x: Any) -> Any:
-        return self.iv.exp(x)
-
-    def log(self, x: Any) -> Any:
-        if not x.a > 0:
-            raise NoEnclosure("the logarithm of an interval that reaches zero")
-        return self.iv.log(x)
-
-    def sqrt(self, x: Any) -> Any:
-        if not x.a >= 0:
-            raise NoEnclosure("the root of an interval that reaches below zero")
-        return self.iv.sqrt(x)
-
-    def pi(self) -> Any:
-        return +self.iv.pi
-
-    def function(self, name: str, x: Any) -> Any:
-        if name not in ("sin", "cos"):
-            raise NoEnclosure(f"no interval rule for {name} without python-flint")
-        return getattr(self.iv, name)(x)
-
-    def sign(self, x: Any) -> int | None:
-        return 1 if x.a > 0 else -1 if x.b < 0 else None
-
-    def narrow(self, x: Any) -> bool:
-        return bool(x.delta < mpmath.mpf(10) ** -60)
-
-    def show(self, x: Any) -> str:
-        low, high = (mpmath.nstr(mpmath.mpf(end), 12) for end in (x.a, x.b))
-        return low if low == high else f"[{low}, {high}]"
-
-
 class Balls:
     """Balls of python-flint at a working precision in bits."""
 
     def __init__(self, bits: int) -> None:
-        import flint
-
-        self.flint, self.bits = flint, bits
+        self.bits = bits
 
     def evaluate(self, number: sp.Expr) -> Any:
-        with self.flint.ctx.workprec(self.bits):
+        with flint.ctx.workprec(self.bits):
             x = _walk(number, self)
         if not x.is_finite():
             raise NoEnclosure("the ball is not finite")
         return x
 
     def rational(self, p: int, q: int) -> Any:
-        return self.flint.arb(self.flint.fmpq(p, q))
+        return flint.arb(flint.fmpq(p, q))
 
     def exp(self, x: Any) -> Any:
         return x.exp()
@@ -110,7 +63,7 @@ class Balls:
         return x.sqrt()
 
     def pi(self) -> Any:
-        return self.flint.arb.pi()
+        return flint.arb.pi()
 
     def function(self, name: str, x: Any) -> Any:
         return getattr(x, name)()
@@ -119,21 +72,10 @@ class Balls:
         return 1 if x > 0 else -1 if x < 0 else None
 
     def narrow(self, x: Any) -> bool:
-        return bool(x.rad() < self.flint.arb(self.flint.fmpq(WIDTH.p, WIDTH.q)))
+        return bool(x.rad() < flint.arb(flint.fmpq(WIDTH.p, WIDTH.q)))
 
     def show(self, x: Any) -> str:
         return str(x.str(12))
-
-
-@functools.cache
-def has_balls() -> bool:
-    """Whether python-flint is installed (the extra `fast`)."""
-    return importlib.util.find_spec("flint") is not None
-
-
-def arithmetic(bits: int) -> Intervals | Balls:
-    """The best interval arithmetic at hand."""
-    return Balls(bits) if has_balls() else Intervals(bits)
 
 
 FUNCTIONS = {
@@ -157,7 +99,7 @@ FUNCTIONS = {
 """Functions that ball arithmetic has under these names."""
 
 
-def _walk(e: sp.Expr, field: Intervals | Balls) -> Any:
+def _walk(e: sp.Expr, field: Balls) -> Any:
     if e.is_Rational:
         return field.rational(int(e.p), int(e.q))
     if e.is_Add or e.is_Mul:
@@ -184,7 +126,7 @@ def _walk(e: sp.Expr, field: Intervals | Balls) -> Any:
     raise NoEnclosure(f"no interval rule for {e.func.__name__}")
 
 
-def _power(e: sp.Expr, field: Intervals | Balls) -> Any:
+def _power(e: sp.Expr, field: Balls) -> Any:
     base, exponent = e.args
     x = _walk(base, field)
     if exponent.is_Rational and exponent.q <= 2:
@@ -194,9 +136,16 @@ def _power(e: sp.Expr, field: Intervals | Balls) -> Any:
     return field.exp(_walk(exponent, field) * field.log(x))
 
 
+def _bits_of_literals(number: sp.Expr) -> int:
+    """Bits that the longest literals of a number take beyond the usual: what 10⁻²⁰⁰ changes is seen with them alone."""
+    literals = number.atoms(sp.Rational)
+    longest = max((max(abs(int(r.p)).bit_length(), int(r.q).bit_length()) for r in literals), default=0)
+    return max(0, longest - ORDINARY)
+
+
 def _enclose(number: sp.Expr, bits: int) -> Any | None:
     try:
-        return arithmetic(bits).evaluate(number)
+        return Balls(bits).evaluate(number)
     except (NoEnclosure, ZeroDivisionError):
         return None
 
@@ -266,11 +215,16 @@ def certified_sign(number: sp.Expr) -> int | None:
         number = _elementary(number)
     if number.is_Rational:
         return int(sp.sign(number))
-    for bits in PRECISIONS:
+    for bits in _precisions(number):
         x = _enclose(number, bits)
-        if x is not None and (sign := arithmetic(bits).sign(x)) is not None:
+        if x is not None and (sign := Balls(bits).sign(x)) is not None:
             return sign
     return None
+
+
+def _precisions(number: sp.Expr) -> tuple[int, ...]:
+    more = _bits_of_literals(number)
+    return (*PRECISIONS, FINE + more) if more else PRECISIONS
 
 
 def enclosure(number: sp.Expr) -> str:
@@ -279,11 +233,11 @@ def enclosure(number: sp.Expr) -> str:
     if number.is_Rational:
         return str(number)
     text = str(sp.N(number, 15))
-    for bits in (120, *PRECISIONS[1:]):
+    for bits in (120, *_precisions(number)[1:]):
         x = _enclose(number, bits)
         if x is not None:
-            text = arithmetic(bits).show(x)
-            if arithmetic(bits).sign(x) is not None:
+            text = Balls(bits).show(x)
+            if Balls(bits).sign(x) is not None:
                 break
     return text
 
@@ -297,8 +251,9 @@ def agrees_with_zero(number: sp.Expr) -> bool:
         number = _elementary(number)
     if number.is_Rational:
         return bool(number == 0)
-    x = _enclose(number, FINE)
-    return x is not None and arithmetic(FINE).sign(x) is None and arithmetic(FINE).narrow(x)
+    bits = max(_precisions(number))
+    x = _enclose(number, bits)
+    return x is not None and Balls(bits).sign(x) is None and Balls(bits).narrow(x)
 
 
 def residual_size(number: sp.Expr) -> sp.Float:

@@ -68,12 +68,15 @@ def faults(function: Any) -> tuple[str, ...]:
                     f"the derivative of {quantity.name} in {symbol} is not that of its definition: {fault}"
                 )
     earlier: list[Any] = []
+    on = unfold(formula(quantity.forms_on))
     for cell in quantity.cells:  # tried in order
         condition = unfold(formula(cell.condition))
-        here = [*known, unfold(formula(quantity.forms_on)), condition, *(sp.Not(c) for c in earlier)]
+        here = [*known, on, condition, *(sp.Not(c) for c in earlier)]
         earlier.append(condition)
         if fault := _fault(unfold(quantity.definition - cell.form), quantity.formal, here):
             out.append(f"a stable form of {quantity.name} is not its definition: {fault}")
+    if earlier and (uncovered := _admitted(quantity.formal, [*known, on, *(sp.Not(c) for c in earlier)])):
+        out.append(f"{quantity.name} has no stable form at {uncovered}, and compiles to NaN there")
     return tuple(out)
 
 
@@ -85,12 +88,22 @@ def _true_at(condition: Any, point: Point) -> bool:
         return False
 
 
+def _where(formal: tuple[Any, ...], conditions: list[Any]) -> Domain:
+    kept = tuple(functools.partial(_true_at, c) for c in conditions if c != sp.true)
+    return Domain(formal, conditions=kept)
+
+
+def _admitted(formal: tuple[Any, ...], conditions: list[Any]) -> str:
+    """A point at which the conditions hold, as text; empty if none is found."""
+    try:
+        return ", ".join(f"{s} = {x}" for s, x in next(_where(formal, conditions).points(ANYWHERE)).items())
+    except (EmptyDomain, StopIteration):
+        return ""
+
+
 def _fault(gap: Any, formal: tuple[Any, ...], conditions: list[Any]) -> str:
     """Why a difference does not vanish where the conditions hold, as far as points tell; empty if it does."""
-    zero = Zero(gap)
-    domain = Domain(
-        formal, conditions=tuple(functools.partial(_true_at, c) for c in conditions if c != sp.true)
-    )
+    zero, domain = Zero(gap), _where(formal, conditions)
     try:
         with cpu_budget(SECONDS):
             refuted = zero.refute(domain, ANYWHERE)

@@ -3,7 +3,18 @@
 from sympy import cosh, exp, sqrt
 
 from symdyn.calculus.gram import Flow
+from symdyn.inference import (
+    AtMostOneZero,
+    Characterised,
+    CrossesOnce,
+    Invariant,
+    InvariantRegion,
+    Monotone,
+    SameZeros,
+    UniqueMinimiser,
+)
 from symdyn.statement import (
+    Conjunction,
     Conservation,
     Dynamics,
     Existence,
@@ -161,13 +172,19 @@ FALSE = [
 ]
 
 TRUE = [
-    true("a conjunction with the value it gives",
-        lambda: says("the square of the sum", binomial, compiles=(a + b) ** 2)),
+    true("a conjunction with the value it gives", lambda: Conjunction(binomial, compiles=(a + b) ** 2)),
+    true("a conjunction of two", lambda: Conjunction(Inequality(1 / (1 + exp(-x)), ">"),
+        Inequality(1 / (1 + exp(-x)), "<", 1))),
     true("a value that is characterised",
-        lambda: Existence.of(a + 1, lambda v: (Identity(v**2, a**2 + 2 * a + 1), Inequality(v, ">", a)),
-            "the root of (a + 1)² above a")),
-    true("facts about one value",
-        lambda: says("1/(1 + exp(-x)) lies between 0 and 1", Inequality(1 / (1 + exp(-x)), ">"),
-            Inequality(1 / (1 + exp(-x)), "<", 1))),
+        lambda: Characterised.of(a + 1, lambda v: (Identity(v**2, a**2 + 2 * a + 1), Inequality(v, ">", a)))),
+    true("a sign that is kept", lambda: Invariant(x, 1 - x, under=Flow({x: x * (1 - x)}))),
+    true("a quadrant that is not left", lambda: InvariantRegion((x, y), under=Flow({x: x * y, y: x**2}))),
+    true("a norm that falls", lambda: Monotone(x**2, -2 * x**2, "<=", under=Flow({x: -x}))),
+    true("a zero that is crossed once",
+        lambda: CrossesOnce(x, -1, 1 + y**2, under=Flow({x: 1 + y**2 - x, y: x}))),
+    true("a cubic with one zero", lambda: AtMostOneZero(x**3 + x - a, x)),
+    true("the vertex of a parabola", lambda: UniqueMinimiser(x**2 - 2 * a * x, (x,), (a,))),
+    true("two lines and their sum and difference",
+        lambda: SameZeros((x + y, x - y), (x, y), ((R(1, 2), R(1, 2)), (R(1, 2), R(-1, 2))), ((1, 1), (1, -1)))),
 ]
 # fmt: on

@@ -23,7 +23,6 @@ from symdyn.domain import Domain
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity, MatrixStatement
 from symdyn.statement import (
     Asymptotic,
-    Chain,
     Conservation,
     Definition,
     Dynamics,
@@ -55,16 +54,20 @@ VECTORS = {
 
 
 def fails(claim: Claim) -> bool:
-    """Whether a false claim fails at its witness, or by its own calculation."""
+    """Whether a false claim fails at its witness, or by its own calculation, or cannot even be stated."""
     if claim.check is not None:
         return bool(claim.check())
-    return failure(claim.says(), claim)
+    try:
+        statement = claim.says()
+    except ValueError:  # no statement is made of it: it is refused by its words
+        return True
+    return failure(statement, claim)
 
 
 def failure(statement: Statement, claim: Claim) -> bool:
     """Whether a statement fails at the witness of a claim."""
     with mpmath.workdps(DIGITS):
-        if isinstance(statement, Chain):
+        if statement.facts():
             return any(failure(fact, claim) for fact in statement.facts())
         if isinstance(statement, MatrixStatement):
             return _words_fail(statement, *_matrices(statement, claim.at))
@@ -77,7 +80,7 @@ def stands(claim: Claim) -> list[Point]:
     with mpmath.workdps(DIGITS):
         if isinstance(statement, MatrixStatement):
             return [at for at, sizes in _drawn(statement) if _words_fail(statement, at, sizes)]
-        facts = statement.facts() if isinstance(statement, Chain) else (statement,)
+        facts = statement.facts() or (statement,)
         return [at for fact in facts for at in _grid(fact, claim) if _fails_at(fact, at, claim.near)]
 
 
@@ -86,7 +89,7 @@ def tried(claim: Claim) -> int:
     statement = claim.says()
     if isinstance(statement, MatrixStatement):
         return len(list(_drawn(statement)))
-    facts = statement.facts() if isinstance(statement, Chain) else (statement,)
+    facts = statement.facts() or (statement,)
     return sum(1 for fact in facts for _ in _grid(fact, claim))
 
 

@@ -16,6 +16,7 @@ from symdyn.proof.check import decide, verify
 from symdyn.statement import (
     Asymptotic,
     Chain,
+    Conjunction,
     Conservation,
     Definition,
     Dynamics,
@@ -63,6 +64,8 @@ TRUE = [
     (chain(square), x**2 + 2 * x * y + y**2),
     (chain(square, Inequality((x + y) ** 2, ">=")), (x + y) ** 2),
     (chain(square), y * (y + 2 * x) + x**2),
+    (Conjunction(square), y * (y + 2 * x) + x**2),
+    (Conjunction(square, line), u + x * v),
     (chain(Definition("f", x - y), square), x - y),
     (chain(words), A.T @ (A + B) + B.T @ (A + B)),
     (chain(line), u + x * v),
@@ -128,7 +131,9 @@ OTHER_KINDS = [
 
 @pytest.mark.parametrize(("statement", "form"), TRUE)
 def test_a_form_that_is_the_value_is_proved(statement, form):
-    assert decide(replace(statement, compiles=form)).outcome == "PROVED"
+    found = decide(replace(statement, compiles=form))
+    assert found.outcome == ("ARGUED" if statement.argued else "PROVED")
+    assert not statement.argued or found.facts == "proved"
 
 
 def test_a_false_or_undecided_form_does_not_hold():
@@ -183,15 +188,15 @@ def test_a_value_with_which_the_facts_have_nothing_to_do_is_not_characterised_by
     """A changed value must make other facts, and the facts must be those of the value that is compiled."""
     assert decide(Existence.of(x - y, lambda value: (square,), "nothing")).holds is False
     made = Existence.of((x + y) ** 2, lambda value: (Identity(value, square.rhs),), "a square")
-    assert decide(made).outcome == "PROVED"
+    assert (decide(made).outcome, decide(made).facts) == ("ARGUED", "proved")
     other = replace(made, compiles=(x - y) ** 2)
     assert decide(other).holds is False
-    assert decide(replace(made, compiles=square.rhs)).holds is None
+    assert decide(replace(made, compiles=square.rhs)).outcome == "UNKNOWN"
 
 
 def test_a_fact_on_a_part_of_the_domain_gives_no_value_on_all_of_it():
     everywhere = Domain((x, y), cells=(Cell("y > 0", {y: 1}),))
-    narrow = chain(Identity(sp.Abs(x), x, on=positive))
+    narrow = Conjunction(Identity(sp.Abs(x), x, on=positive))
     assert decide(replace(narrow, compiles=x), everywhere).holds is None
     assert decide(replace(narrow, compiles=x), positive).outcome == "PROVED"
 
@@ -201,18 +206,19 @@ def test_the_form_that_compiles_has_mutants_of_its_own():
         replace(square, compiles=(x + y) ** 2),
         replace(words, compiles=words.lhs),
         chain(square),
+        Conjunction(square),
     ):
         if statement.value is None:
             statement = replace(statement, compiles=square.rhs)
         verdict = verify(statement)
-        assert verdict.holds and sum("form that compiles" in label for label in verdict.mutants) >= 3
+        assert verdict.stands and sum("form that compiles" in label for label in verdict.mutants) >= 3
 
 
 def test_conserved_quantities_velocities_and_closed_forms_are_values_of_a_chain():
     flow = Flow({x: -x, y: y})
     facts = (Conservation(x * y, under=flow), Dynamics(x**2, -2 * x**2, under=flow), decay)
     for form in (x * y, -2 * x**2, p * sp.exp(-2 * t)):
-        assert decide(replace(chain(*facts), compiles=form)).outcome == "PROVED"
+        assert decide(replace(Conjunction(*facts), compiles=form)).outcome == "PROVED"
     assert decide(replace(chain(*facts), compiles=norm2(u) + inner(u, v))).holds is not True
     assert decide(replace(chain(*facts), compiles=2 * x * y)).holds is False
 

@@ -207,7 +207,7 @@ def test_conditions_of_the_domain_give_signs():
 
 
 def test_what_agrees_was_tried_at_degenerate_points():
-    verdict = decide(Limit(x / ((a - b) ** 2 + x + 1), x, 0, 0))
+    verdict = decide(Limit(exp(-t * (a**2 + b**2 + 1 + sp.cos(a))), t, oo, 0))
     assert verdict.outcome == "AGREES"
     assert "of them degenerate" in verdict.evidence
     assert "0 of them degenerate" not in verdict.evidence

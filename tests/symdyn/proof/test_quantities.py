@@ -9,6 +9,7 @@ import sympy as sp
 from sympy import Rational, exp, log, sqrt, tanh
 
 from symdyn.compile.named import NamedQuantity
+from symdyn.domain import Domain
 from symdyn.proof.check import decide, verify
 from symdyn.statement import Identity, Inequality, Limit
 
@@ -80,7 +81,9 @@ def test_a_wrong_stable_form_is_caught_before_use(definition, cells):
 @pytest.mark.parametrize("q", RIGHT, ids=str)
 def test_quantities_that_are_what_they_state_serve_proofs(q):
     definition = q.quantity.definition.xreplace({x: z})
-    assert decide(Identity(q(z), definition)).outcome == "PROVED"
+    condition = q.quantity.domain.xreplace({x: z})
+    domain = Domain((z,), conditions=() if condition == sp.true else (condition,))
+    assert decide(Identity(q(z), definition), domain).outcome == "PROVED"
 
 
 def test_a_fault_of_a_quantity_inside_another_is_found():
@@ -90,8 +93,6 @@ def test_a_fault_of_a_quantity_inside_another_is_found():
 
 
 def test_that_a_derivative_of_an_unspecified_function_vanishes_is_refuted():
-    from symdyn.domain import Domain
-
     f = sp.Function("f", real=True)(x)
     for order in (1, 2, 3, 4, 5, 6):
         assert (
