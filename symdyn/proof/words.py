@@ -23,8 +23,8 @@ from symdyn.calculus.matrix.sums import ScalarSum, indices_of
 from symdyn.calculus.matrix.transform import within_sums
 from symdyn.calculus.matrix.words import Letter, number_of
 from symdyn.domain import Cell, Domain
-from symdyn.proof.cases import Case, in_all_cases
-from symdyn.proof.claim import ByProof, Finding, follows
+from symdyn.proof.cases import Case, follows, in_all_cases
+from symdyn.proof.claim import ByProof, Finding
 from symdyn.proof.defined import Demand, Undefined, compare, demands, distinct, relations
 from symdyn.proof.numbers import certified_sign
 from symdyn.proof.quantities import faults_of
