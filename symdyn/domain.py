@@ -171,9 +171,8 @@ class Domain:
 
     def _degenerate(self, cell: Cell, seed: int) -> Iterator[Point]:
         dimensions = self._drawn_dimensions()
-        supplied = (
-            set(self.sampler(random.Random(seed), dimensions[-1])) if self.sampler is not None else set()
-        )
+        draws = (self._supplied(random.Random(seed), d) for d in reversed(dimensions))
+        supplied = set(next((drawn for drawn in draws if drawn is not None), {}))
         free = [s for s in self.independent(cell) if s not in supplied]
         scalars = list(_degenerate_scalars(free, cell, random.Random(f"{cell.name}/{seed}")))
         if any(map(is_word, self.scalars)):
@@ -209,10 +208,12 @@ class Domain:
         """Why points that agree say nothing of the whole cell; empty if they have all the dimensions they need.
 
         What k vectors span has at most the dimension k, and there is a direction apart from it in one more. Matrices
-        in words have any shape, which points never cover.
+        in words have any shape, which points never cover, and no one checks that a sampler draws all that it may.
         """
         if any(map(is_word, self.scalars)):
             return "matrices of a few shapes are no proof for all shapes"
+        if self.sampler is not None:
+            return "what a sampler draws may have more in common than the domain says"
         found, most = set(), 0
         for point in self.generic(cell):
             vectors = [v for v in point if isinstance(v, Vector)]

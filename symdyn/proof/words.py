@@ -78,9 +78,6 @@ class WordZero:
 
     def _need_sound(self) -> None:
         """Raise Undecided where a sampler breaks a declaration, or what moves does not keep one."""
-        named = _letters(self.x, self.rules, *(v for _, v in self.moving))
-        if twice := sorted({a.name for a in named for b in named if a != b and a.name == b.name}):
-            raise Undecided(f"{', '.join(twice)} names two letters: give each a name of its own")
         if broken := _broken_rule(self.rules, tuple(tuple(sizes.items()) for sizes in self.sizes)):
             raise Undecided(f"the declarations do not satisfy their rules: {broken}")
         for what, drift in self._drifts():
@@ -175,6 +172,9 @@ class WordsDefined:
     label: str = "claim"
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
+        named = _letters(*self.x, self.rules)
+        if twice := sorted({a.name for a in named for b in named if a != b and a.name == b.name}):
+            raise Undecided(f"{', '.join(twice)} names two letters: give each a name of its own")
         missing = [self._missing(d) for d in self._open()]
         missing += faults_of(c for side in self.x for c in _scalars(side))
         if missing:

@@ -459,7 +459,7 @@ def _entries(x: Any, at: Point, sizes: dict[Any, int], nonzero: bool = False) ->
     """The entries, exactly; with `nonzero`, whether any of them is not zero."""
     found = evaluate(x, at, sizes)
     flat = [sp.sympify(c) for c in (found if isinstance(x, Expression) else [found])]
-    if any(c.has(sp.zoo, sp.nan, sp.oo) for c in flat):
+    if any(c.has(sp.zoo, sp.nan, sp.oo, sp.I) for c in flat):  # not a real number
         raise ZeroDivisionError
     return any(abs(number(c)) > EQUAL for c in flat) if nonzero else [number(c) for c in flat]
 

@@ -72,8 +72,13 @@ def unit(u: Expression) -> Declaration:
 def positive(*symbols: Any) -> Declaration:
     """Scalars that are positive, such as learning rates, and 1×1 words and traces that are: a vᵀv where v is not zero.
 
-    A word with an index is positive for each value of it.
+    A word with an index is positive for each value of it. Raises TypeError for what is neither.
     """
+    for symbol in symbols:
+        if not isinstance(symbol, sympy.Symbol):
+            raise TypeError(
+                f"{symbol} is neither a symbol nor one 1×1 word or trace; of other scalars use nonzero(…)"
+            )
     numbers = [symbol for symbol in symbols if not isinstance(symbol, WORD_SYMBOLS)]
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:

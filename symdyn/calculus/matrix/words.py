@@ -304,7 +304,7 @@ class TraceWord(sympy.Symbol):  # type: ignore[misc, unused-ignore]
 
 
 def spelling(word: Word) -> str:
-    """The word with the shapes of its letters."""
+    """The word with the shapes of its letters, and whether they are symmetric."""
     parts = []
     for factor in word.factors:
         if isinstance(factor, Kron):
@@ -313,7 +313,8 @@ def spelling(word: Word) -> str:
             parts.append(f"vec({spelling(factor.word)})" + ("'" if factor.transposed else ""))
         else:
             rows, cols = factor.shape
-            parts.append(f"{factor.key}[{rows},{cols}]")
+            symmetric = isinstance(factor, Occurrence) and factor.letter.symmetric
+            parts.append(f"{factor.key}[{rows},{cols}{',s' if symmetric else ''}]")
     return "*".join(parts) or f"I[{word.rows}]"
 
 
