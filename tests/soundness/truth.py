@@ -486,7 +486,7 @@ def _matrix_moves(statement: Any, at: Point, sizes: dict[Any, int]) -> bool:
         return [(f - b) / number(2 * h) for f, b in zip(forth, back, strict=True)]
 
     for r in statement.rules.rules:
-        if letters_of(from_word(r.left)) & set(speeds) and any(
+        if (letters_of(from_word(r.left)) | letters_of(r.right)) & set(speeds) and any(
             abs(c) > SMALL for c in rate(from_word(r.left) - r.right)
         ):
             return True
