@@ -256,14 +256,15 @@ def examples(xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...], trial
             kinds: tuple[str, ...] = DEGENERATE
         else:
             kinds = ("", *(DEGENERATE[:2] if max(sizes.values()) <= 2 else ()))
+        try:
+            values = _drawn(xs, rules, sizes, 0)
+        except CANNOT_DRAW:
+            continue
+        declared = {x for d in rules.declarations for x in d.sampler(random.Random(0), sizes)}
         for kind in kinds:
-            try:
-                values = _drawn(xs, rules, sizes, 0)
-            except CANNOT_DRAW:
-                break
             if not kind:
                 yield sizes, values
-            elif (degenerate := _degenerate(kind, values, xs, rules, sizes)) is not None:
+            elif (degenerate := _degenerate(kind, values, declared, rules, sizes)) is not None:
                 yield sizes, degenerate
 
 
@@ -319,10 +320,9 @@ DEGENERATE = ("zero", "rank one", "numbers zero", "numbers one", "numbers equal"
 
 
 def _degenerate(
-    kind: str, values: dict[Any, Any], xs: tuple[Any, ...], rules: Rules, sizes: Sizes
+    kind: str, values: dict[Any, Any], declared: set[Any], rules: Rules, sizes: Sizes
 ) -> dict[Any, Any] | None:
     """The values with what is free in them degenerate; None where nothing is free or the signs do not allow it."""
-    declared = {x for d in rules.declarations for x in d.sampler(random.Random(0), sizes)}
     letters = sorted((x for x in values if isinstance(x, Letter) and x not in declared), key=lambda x: x.name)
     symbols = sorted((x for x in values if not isinstance(x, Letter) and x not in declared), key=str)
     out = dict(values)

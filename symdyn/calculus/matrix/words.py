@@ -34,7 +34,12 @@ def as_size(value: object) -> Size:
 
 def number_of(size: Size, sizes: Mapping[Any, int]) -> int:
     """The size as a number. Raises ValueError where `sizes` does not determine it."""
-    number = formula(size).subs({symbol: formula(length) for symbol, length in sizes.items()})
+    if size in sizes:
+        return int(sizes[size])
+    number = formula(size)
+    if number.is_Integer:
+        return int(number)
+    number = number.subs({symbol: formula(length) for symbol, length in sizes.items()})
     if not number.is_Integer:
         raise ValueError(f"the size {size} is not known; give it in sizes")
     return int(number)
