@@ -128,11 +128,15 @@ class WordZero:
         """Refutation after a proof: by many shapes rather than by many matrices of each."""
         return self._refute_at(2)
 
-    def _refute_at(self, trials: int) -> Finding | None:
+    def strike(self, domain: Domain, cell: Cell) -> Finding | None:
+        """Refutation of a mutant, which may be true as well, by the listed shapes."""
+        return self._refute_at(8, others=False)
+
+    def _refute_at(self, trials: int, others: bool = True) -> Finding | None:
         gaps = [(f"{self.label} ≠ 0", self.label, self.x)]
         gaps += [(f"what moves leaves what is declared: {what}", "rate", x) for what, x in self._drifts()]
         for text, label, gap in gaps:
-            for sizes, values in examples((gap,), self.rules, self.sizes, trials):
+            for sizes, values in examples((gap,), self.rules, self.sizes, trials, others):
                 if (value := _value(gap, values, sizes)) is not None and any(map(_not_zero, _flat(value))):
                     witness = Witness(_point(values, sizes), f"{label} = {_text(value)}")
                     return Finding("REFUTED", "proved", text, witness)
@@ -242,7 +246,9 @@ def _granted(case: Case, x: Any, relation: str) -> bool:
 # examples
 
 
-def examples(xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...], trials: int) -> Iterator[Example]:
+def examples(
+    xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...], trials: int, others: bool = True
+) -> Iterator[Example]:
     """Rational matrices and numbers that satisfy the declarations, of every listed shape and of others, with the sizes.
 
     What nothing is declared of is degenerate as well: zero, of rank one, equal. Raises what the sampler raises where it
@@ -251,7 +257,8 @@ def examples(xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...], trial
     for sizes in listed:
         for seed in range(trials):
             yield sizes, _drawn(xs, rules, sizes, seed)
-    for sizes in shapes(xs, rules, listed):
+    declared: set[Any] | None = None
+    for sizes in shapes(xs, rules, listed) if others else ():
         if sizes in listed:
             kinds: tuple[str, ...] = DEGENERATE
         else:
@@ -260,7 +267,8 @@ def examples(xs: tuple[Any, ...], rules: Rules, listed: tuple[Sizes, ...], trial
             values = _drawn(xs, rules, sizes, 0)
         except CANNOT_DRAW:
             continue
-        declared = {x for d in rules.declarations for x in d.sampler(random.Random(0), sizes)}
+        if declared is None:
+            declared = {x for d in rules.declarations for x in d.sampler(random.Random(0), sizes)}
         for kind in kinds:
             if not kind:
                 yield sizes, values
@@ -368,16 +376,17 @@ def _broken_rule(rules: Rules, listed: tuple[tuple[tuple[Any, int], ...], ...]) 
     drawn.
     """
     given = tuple(dict(sizes) for sizes in listed)
-    for sizes in shapes((), rules, given):
-        for rule in _declared(rules):
-            gap = from_word(rule.left) - rule.right
-            for seed in range(2 if sizes in given else 1):
-                try:
-                    value = evaluate(gap, rules.sample(gap, sizes, seed), sizes)
-                except CANNOT_DRAW as obstacle:
-                    if sizes in given:
-                        return f"{rule.latex()} cannot be tried at {_shape(sizes)}: {obstacle}"
-                    break
+    gaps = [(rule, from_word(rule.left) - rule.right) for rule in _declared(rules)]
+    for sizes in shapes((), rules, given) if gaps else ():
+        for seed in range(2 if sizes in given else 1):
+            try:
+                values = rules.sample(tuple(gap for _, gap in gaps), sizes, seed)
+                found = [(rule, evaluate(gap, values, sizes)) for rule, gap in gaps]
+            except CANNOT_DRAW as obstacle:
+                if sizes in given:
+                    return f"no matrices that satisfy them are drawn at {_shape(sizes)}: {obstacle}"
+                break
+            for rule, value in found:
                 if any(map(_not_zero, value)):
                     return f"{rule.latex()} fails at {_shape(sizes)}"
     for declaration in rules.declarations:
