@@ -78,11 +78,14 @@ class WordZero:
 
     def _need_sound(self) -> None:
         """Raise Undecided where a sampler breaks a declaration, or what moves does not keep one."""
-        if broken := _broken_rule(self.rules, tuple(tuple(sizes.items()) for sizes in self.sizes)):
-            raise Undecided(f"the declarations do not satisfy their rules: {broken}")
+        self._need_unbroken()
         for what, drift in self._drifts():
             if not _is_zero(self._reduced(opened(drift))):
                 raise Undecided(f"what moves does not keep what is declared: {what}")
+
+    def _need_unbroken(self) -> None:
+        if broken := _broken_rule(self.rules, tuple(tuple(sizes.items()) for sizes in self.sizes)):
+            raise Undecided(f"what is drawn does not satisfy what is declared: {broken}")
 
     def _drifts(self) -> Iterator[tuple[str, Any]]:
         """What must vanish for the moving letters to stay what they are declared to be."""
@@ -133,6 +136,7 @@ class WordZero:
         return self._refute_at(8, others=False)
 
     def _refute_at(self, trials: int, others: bool = True) -> Finding | None:
+        self._need_unbroken()  # or else what is drawn refutes nothing
         gaps = [(f"{self.label} ≠ 0", self.label, self.x)]
         gaps += [(f"what moves leaves what is declared: {what}", "rate", x) for what, x in self._drifts()]
         for text, label, gap in gaps:
