@@ -170,8 +170,8 @@ class WordsCompile(ByProof, WordZero):
 class WordsDefined:
     """The coefficients of some sums of words are real and finite, for all numbers and matrices that are allowed.
 
-    Numbers and words have the signs that are declared, and where a rule is declared it is defined. A letter that is
-    inverted is invertible.
+    Numbers and words have the signs that are declared. The same is demanded of the rules, but for those that hold in
+    the limit where they are not defined. A letter that is inverted is invertible.
     """
 
     x: tuple[Any, ...]
@@ -207,19 +207,23 @@ class WordsDefined:
 
     def _open(self) -> list[Demand]:
         """The demands that do not follow from what is declared."""
+        declared = (
+            rule.right
+            for declaration in self.rules.declarations
+            if not declaration.in_the_limit
+            for rule in declaration.rules
+        )
+        coefficients = [c for side in (*self.x, *declared) for c in _scalars(opened(side))]
+        if floats := sorted({str(x) for c in coefficients for x in c.atoms(sp.Float)}):
+            raise Undecided(
+                f"{', '.join(floats)} in the {self.label} has no exact meaning: write a rational number"
+            )
         try:
-            found = distinct(d for side in self.x for c in _scalars(opened(side)) for d in demands(c))
+            found = distinct(d for c in coefficients for d in demands(c))
         except Undefined as obstacle:
             raise Undecided(f"the {self.label} is refused: {obstacle}") from obstacle
-        supposed = {
-            (d.alternatives, d.given)
-            for rule in _declared(self.rules)
-            for c in _scalars(opened(rule.right))
-            for d in demands(c)
-        }
-        here = [d for d in found if (d.alternatives, d.given) not in supposed]
-        case = self._case([x for d in here for way in d.alternatives for x, _ in way])
-        return [d for d in here if not _grants(case, d)]
+        case = self._case([x for d in found for way in d.alternatives for x, _ in way])
+        return [d for d in found if not _grants(case, d)]
 
     def _case(self, parts: list[Any]) -> Case:
         symbols = set().union(*(x.free_symbols for x in parts))
@@ -403,11 +407,23 @@ def _broken_rule(rules: Rules, listed: tuple[tuple[tuple[Any, int], ...], ...]) 
 
 
 def _value(x: Any, values: Mapping[Any, Any], sizes: Sizes) -> Any:
-    """The value of x; None where it is not defined, as at a matrix that is inverted and singular."""
+    """The value of x; None where it is not defined, as at a matrix that is inverted and singular.
+
+    Of its free indices the first is 1, the next 2, and so on, as far as they go.
+    """
     try:
-        return evaluate(x, values, sizes)
+        free = sorted(_free_indices(x), key=lambda index: index.name)
+        at = {index: k % number_of(index.size, sizes) for k, index in enumerate(free)}
+        return evaluate(x, values, sizes, at)
     except (ZeroDivisionError, NonInvertibleMatrixError):
         return None
+
+
+def _free_indices(x: Any) -> set[Any]:
+    if not isinstance(x, Expression):
+        return set(indices_of(formula(x)))
+    parts = ((word.indices | indices_of(c)) - set(bound) for (bound, word), c in x.terms.items())
+    return set().union(*parts)
 
 
 def _may_be_met(demand: Demand, values: Mapping[Any, Any], sizes: Sizes) -> bool:
@@ -418,19 +434,11 @@ def _may_be_met(demand: Demand, values: Mapping[Any, Any], sizes: Sizes) -> bool
 
 
 def _may_hold(x: Any, relation: str, values: Mapping[Any, Any], sizes: Sizes) -> bool:
-    value = _value_first(x, values, sizes)
+    value = _value(x, values, sizes)
     if value is None or not value.is_finite or value.is_extended_real is False:
         return True
     sign = certified_sign(value)
     return sign is None or compare(sign, relation)
-
-
-def _value_first(x: Any, values: Mapping[Any, Any], sizes: Sizes) -> Any:
-    """The value of a scalar, with its free indices the first ones."""
-    try:
-        return evaluate(x, values, sizes, dict.fromkeys(indices_of(x), 0))
-    except (ZeroDivisionError, NonInvertibleMatrixError):
-        return None
 
 
 def _scalars(x: Any) -> Iterator[Any]:

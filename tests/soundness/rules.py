@@ -10,6 +10,7 @@ from symdyn.calculus.matrix import (
     evaluate,
     eye,
     matrix,
+    nonzero,
     orthogonal,
     orthonormal_columns,
     projector,
@@ -140,6 +141,13 @@ orthogonal_drawn_as_swap = declare(
     (A,),
     lambda generator, size: [sp.eye(size)[::-1, :]],
 )
+divided = Declaration(
+    "p A B = C",
+    (rule(A @ B, C / p),),
+    (A.letter, B.letter, C.letter),
+    lambda generator, sizes: dict.fromkeys((A.letter, B.letter), sp.eye(sizes[n]))
+    | {C.letter: 2 * sp.eye(sizes[n]), p: sp.Integer(2)},
+)
 twice = matrix("M", n, n), matrix("M", n, n, symmetric=True)
 contradiction = (
     declare("A² = 0", [rule(A @ A, zero(n, n))], (A,), lambda generator, size: [sp.zeros(size, size)]),
@@ -246,6 +254,8 @@ FALSE = [
         "drawn as a swap, but not said", A=((0, -1), (1, 0))),
     false("p < 0, drawn positive", lambda: under(sp.sqrt(p**2) * A, -p * A, wrong_sign), "p is drawn as 2",
         check=breaks(wrong_sign)),
+    false("a rule that divides by what may vanish", lambda: under(p * A @ B, C, divided), "p = 0: A B = 0, C = I",
+        check=lambda: divided.rules[0].right.terms != {}),
     false("two letters of one name", lambda: under(g.T @ twice[0] @ h, h.T @ twice[1] @ g), "one is not symmetric",
         check=lambda: twice[0].letter != twice[1].letter),
     false("AB → BA: a conservation", lambda: MatrixConservation(A @ B - B @ A, {A: C}, ANY, Rules(commute)),
@@ -286,6 +296,7 @@ TRUE = [
     true("what is drawn at n = 2 alone", lambda: under(trace(A @ B), trace(B @ A), two_alone, sizes=({n: 2},))),
     true("an inverse, drawn as I", lambda: under(Ri @ A @ Ri, Ri, inverse_drawn_as_one)),
     true("an orthogonal matrix, drawn as a swap", lambda: under(A @ A.T @ A, A, orthogonal_drawn_as_swap)),
+    true("a rule that divides by what does not vanish", lambda: under(p * A @ B, C, divided, nonzero(p))),
     true("a number, drawn as 1", lambda: under(p * A + A, (p + 1) * A, one_drawn)),
     true("a generator that keeps a projector",
         lambda: MatrixConservation(trace(A @ A), {A: A @ B - B @ A}, ANY)),

@@ -203,4 +203,5 @@ def inverse_of(name: str, expression: Expression, latex: str = "") -> tuple[Expr
                 return drawn | {inverse.letter: value.inv()}
         raise ValueError(f"{expression!r} is never invertible where the sizes are {dict(sizes)}")
 
-    return inverse, Declaration(f"{name} is an inverse", rules, (inverse.letter, *letters), sampler)
+    described = f"{name} is an inverse"
+    return inverse, Declaration(described, rules, (inverse.letter, *letters), sampler, in_the_limit=True)

@@ -93,7 +93,8 @@ class Declaration:
 
     `signs` gives +1 or -1 to scalar symbols, which the sampler must draw accordingly, and to 1×1 words and traces; one
     with an index has the sign for each value of it. Scalars of words that are `nonzero` do not vanish. What is drawn is
-    drawn anew until this holds.
+    drawn anew until this holds. `in_the_limit` says that what the rules stand for is defined where a number that
+    they divide by vanishes, and continuous there, so that what follows from them does so too.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Declaration:
     sampler: Sampler
     signs: Mapping[Any, int] = field(default_factory=dict, hash=False)
     nonzero: tuple[Any, ...] = ()
+    in_the_limit: bool = False
 
 
 class Rules:

@@ -13,6 +13,7 @@ from symdyn.calculus.matrix import (
     Index,
     Rules,
     basis,
+    entry,
     eye,
     inverse_of,
     matrix,
@@ -137,6 +138,13 @@ def test_words_have_the_signs_that_are_declared_of_them():
         positive(1 + trace(A))
     with pytest.raises(ValueError, match="no draw"):
         Rules(nonzero(trace(A) - trace(A))).sample(A, {n: 2})
+
+
+def test_claims_about_entries_are_refuted_off_the_diagonal():
+    other = Index("other", n)
+    assert decide(MatrixIdentity(entry(A, k, other), entry(A.T, other, k), TWO)).outcome == "PROVED"
+    assert decide(MatrixIdentity(entry(A, k, other), entry(A, other, k), TWO)).holds is False
+    assert decide(MatrixIdentity(entry(A, k, k), trace(A), ONE)).holds is False
 
 
 def test_projectors_of_every_rank_are_drawn():
