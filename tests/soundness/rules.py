@@ -145,8 +145,10 @@ divided = Declaration(
     "p A B = C",
     (rule(A @ B, C / p),),
     (A.letter, B.letter, C.letter),
-    lambda generator, sizes: dict.fromkeys((A.letter, B.letter), sp.eye(sizes[n]))
-    | {C.letter: 2 * sp.eye(sizes[n]), p: sp.Integer(2)},
+    lambda generator, sizes: (
+        dict.fromkeys((A.letter, B.letter), sp.eye(sizes[n]))
+        | {C.letter: 2 * sp.eye(sizes[n]), p: sp.Integer(2)}
+    ),
 )
 twice = matrix("M", n, n), matrix("M", n, n, symmetric=True)
 contradiction = (
