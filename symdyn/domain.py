@@ -9,7 +9,9 @@ error.
 from __future__ import annotations
 
 import itertools
+import operator
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +33,18 @@ CURATED = [
     sp.Rational(p, q) for p, q in ((1, 1), (1, 2), (2, 1), (3, 2), (1, 3), (5, 4), (7, 3), (1, 50), (40, 1))
 ]
 
+
+DIMENSION = re.compile(r"(?<![A-Za-z0-9_])d\s*(<=|>=|≤|≥|<|>|=)\s*(\d+)")
+"""Where the words of a domain say which dimensions are meant."""
+_COMPARED = {
+    "<=": operator.le,
+    "≤": operator.le,
+    ">=": operator.ge,
+    "≥": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+}
 
 DEGENERATE = 28
 """At most so many degenerate points of a cell without vectors, and in each dimension of one with vectors a quarter."""
@@ -69,9 +83,10 @@ class Domain:
     `let` defines dependent scalars and vectors by independent ones (δ by a, w and the rates; β as a w);
     `conditions` are relations that every point satisfies; `sampler(random, dimension)` may supply values that
     satisfy constraints exactly. `functions` are unspecified functions, each applied to its arguments, such as
-    f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero. Their points are
-    drawn in the listed `dimensions`; if none are listed, in those from 1 to one more than there are
-    vectors, at least 3.
+    f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero. They have any
+    dimension d that `words` allow, as "d > 1" does. Points are drawn in the listed `dimensions`, all that are allowed
+    if none are listed, and in any case in those up to one more than there are vectors, as far as the sampler draws
+    them: it may raise where it was not made for a dimension that is not listed.
     """
 
     scalars: tuple[sp.Symbol, ...] = ()
@@ -156,9 +171,8 @@ class Domain:
 
     def _degenerate(self, cell: Cell, seed: int) -> Iterator[Point]:
         dimensions = self._drawn_dimensions()
-        supplied = (
-            set(self.sampler(random.Random(seed), dimensions[-1])) if self.sampler is not None else set()
-        )
+        draws = (self._supplied(random.Random(seed), d) for d in reversed(dimensions))
+        supplied = set(next((drawn for drawn in draws if drawn is not None), {}))
         free = [s for s in self.independent(cell) if s not in supplied]
         scalars = list(_degenerate_scalars(free, cell, random.Random(f"{cell.name}/{seed}")))
         if any(map(is_word, self.scalars)):
@@ -176,8 +190,43 @@ class Domain:
                     yield point
 
     def _drawn_dimensions(self) -> tuple[int, ...]:
-        listed = self.dimensions or tuple(range(1, max(3, len(self.vectors) + 1) + 1))
-        return listed if self.vectors else listed[-1:]
+        """The dimensions of points: those listed, and more as far as a sampler, if there is one, may draw them."""
+        numbers = [int(n) for _, n in DIMENSION.findall(self.words)]
+        most = max(3, len(self.vectors) + 1, *(n + 1 for n in numbers))
+        allowed = [d for d in range(1, most + 1) if self.allows(d)]
+        listed = self.dimensions or tuple(allowed)
+        if not self.vectors:
+            return listed[-1:]
+        more = [d for d in allowed if self.sampler is None or d > max(listed)]
+        return tuple(sorted({*listed, *more}))
+
+    def allows(self, d: int) -> bool:
+        """Whether the words of the domain allow vectors of this dimension."""
+        return all(_COMPARED[relation](d, int(n)) for relation, n in DIMENSION.findall(self.words))
+
+    def uncovered(self, cell: Cell) -> str:
+        """Why points that agree say nothing of the whole cell; empty if they have all the dimensions they need.
+
+        What k vectors span has at most the dimension k, and there is a direction apart from it in one more. Matrices
+        in words have any shape, which points never cover, and no one checks that a sampler draws all that it may.
+        """
+        if any(map(is_word, self.scalars)):
+            return "matrices of a few shapes are no proof for all shapes"
+        if self.sampler is not None:
+            return "what a sampler draws may have more in common than the domain says"
+        found, most = set(), 0
+        for point in self.generic(cell):
+            vectors = [v for v in point if isinstance(v, Vector)]
+            found |= {len(point[v]) for v in vectors}
+            most = max(most, sum(v not in self.let for v in vectors) + 1)
+        needed = [d for d in range(1, most + 1) if self.allows(d)]
+        if not found or not needed or max(found) >= needed[-1]:
+            return ""
+        drawn = ", ".join(map(str, sorted(found)))
+        return (
+            f"tested at d = {drawn} alone, and {most - 1} vectors need d = {needed[-1]}: let the sampler draw that, or "
+            f"say in the words of the domain which d are meant ('d <= {max(found)}')"
+        )
 
     def _draw(
         self,
@@ -204,8 +253,22 @@ class Domain:
         for applied in self.functions:
             point[applied.func] = _function(rng, len(applied.args))
         if self.sampler is not None:
-            point.update(self.sampler(rng, d))
+            supplied = self._supplied(rng, d)
+            if supplied is None:
+                return None
+            point.update(supplied)
         return self.complete(point, cell)
+
+    def _supplied(self, rng: random.Random, d: int) -> Point | None:
+        """What the sampler draws; None if it has nothing of a dimension that it was not said to draw."""
+        if self.sampler is None or not self.dimensions or d in self.dimensions:
+            return self.sampler(rng, d) if self.sampler is not None else {}
+        try:
+            drawn = self.sampler(rng, d)
+        except Exception:  # whatever it is that fails in a sampler which was made for other dimensions
+            return None
+        vectors = [value for key, value in drawn.items() if isinstance(key, Vector)]
+        return drawn if all(len(value) == d and any(value) for value in vectors) else None
 
     def complete(self, point: Point, cell: Cell) -> Point | None:
         """A point with what the cell and the domain define by its coordinates; None if it is outside of the cell."""

@@ -44,6 +44,10 @@ class Statement:
         """The primitive claims that must all hold."""
         return []
 
+    def defined(self) -> tuple[Any, ...]:
+        """Further claims that what is claimed, as it is written, is defined: where they fail, the rest says nothing."""
+        return ()
+
     def facts(self) -> tuple[Statement, ...]:
         """Statements this one is a chain of."""
         return ()

@@ -81,6 +81,9 @@ def isotropic_dynamics():
     )
 
 
+SIGNS = {c: 1, delta: -1}
+
+
 def square_layer() -> tuple[Any, Any, Rules]:
     """A square layer with W Wᵀ = q qᵀ/c - δ I, δ ≠ 0: its inverse is written out."""
     W, q = matrix("W", h, h, "W_l"), vector("q", h, "q_l")
@@ -93,7 +96,11 @@ def square_layer() -> tuple[Any, Any, Rules]:
         return {W.letter: drawn, q.letter: scale * n * left[:, 0], c: scale**2, delta: -(m**2)}
 
     rules = (rule(W @ W.T, q @ q.T / c - delta * eye(h)),)
-    return W, q, Rules(Declaration("one direction apart, W Wᵀ is -δ I", rules, (W.letter, q.letter), sampler))
+    return (
+        W,
+        q,
+        Rules(Declaration("one direction apart, W Wᵀ is -δ I", rules, (W.letter, q.letter), sampler, SIGNS)),
+    )
 
 
 @result(uses=("deep_linear.backward_signals",))

@@ -21,6 +21,7 @@ from symdyn.calculus.matrix import (
     eye,
     matrix,
     orthonormal_columns,
+    positive,
     random_rational,
     rule,
     substitute,
@@ -52,7 +53,8 @@ MODES = Rules(
         tuple(rule(x.T @ x, eye(m)) for x in (left, right, over_neurons)),
         tuple(x.letter for x in (left, right, over_neurons, root, goal)),
         _modes,
-    )
+    ),
+    positive(tau),
 )
 decoupled = {
     W1: over_neurons @ root @ right.T,
@@ -87,7 +89,7 @@ def shared_singular_vectors():
                 (speed @ root + root @ speed) / tau,
                 {root: r_dot},
                 SHAPES,
-                Rules(commuting(root, goal)),
+                Rules(commuting(root, goal), positive(tau)),
                 name="S",
             ),
         ),

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.prior_knowledge.symbols import a1, h, i, m, o, s1, s2, t, tau
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, rule, substitute
+from derivations.prior_knowledge.symbols import TIMED, a1, h, i, m, o, s1, s2, t, tau
+from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, positive, rule, substitute
 from symdyn.calculus.matrix.words import number_of
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -72,12 +72,13 @@ def connections():
         (
             MatrixIdentity(second.T @ residual, A @ (S - G) @ V.T, SHAPES, frames, name=r"\tau\dot W_1"),
             MatrixIdentity(residual @ first.T, U @ (S - G) @ A.T, SHAPES, frames, name=r"\tau\dot W_2"),
-            MatrixDynamics(G, (S @ G + G @ S - 2 * G @ G) / tau, {A: stays}, SHAPES, name="A^\\top A"),
+            MatrixDynamics(G, (S @ G + G @ S - 2 * G @ G) / tau, {A: stays}, SHAPES, TIMED, name="A^\\top A"),
             MatrixDynamics(
                 H.inverse(),
                 (S @ H.inverse() + H.inverse() @ S - 2 * H.inverse() @ H.inverse()) / tau,
                 {H: (2 * one - S @ H - H @ S) / tau},
                 SHAPES,
+                TIMED,
                 name="H^{-1}",
             ),
             MatrixDynamics(
@@ -85,7 +86,7 @@ def connections():
                 (2 * one - S @ closed_inverse - closed_inverse @ S) / tau,
                 {E: -S @ E / tau},
                 SHAPES,
-                Rules(spectral),
+                Rules(spectral, positive(tau)),
                 name="H",
             ),
             MatrixIdentity(substitute(closed_inverse, {E: one}), H0, SHAPES, name="H(0)"),

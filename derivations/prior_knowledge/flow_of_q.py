@@ -16,7 +16,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.network import whitened_flow
-from derivations.prior_knowledge.symbols import W1, W2, h, i, o, sigma_yx, tau
+from derivations.prior_knowledge.symbols import TIMED, W1, W2, h, i, o, sigma_yx, tau
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
@@ -25,6 +25,7 @@ from symdyn.calculus.matrix import (
     eye,
     matrix,
     orthonormal_columns,
+    positive,
     random_rational,
     rule,
     zero,
@@ -69,7 +70,7 @@ Q = Ji @ W1.T + Jo @ W2
 F = Ji @ sigma_yx.T @ Jo.T + Jo @ sigma_yx @ Ji.T
 whole, plain_task = matrix("Q", n, h), matrix("F", n, n, symmetric=True)
 task = matrix("F", n, n, "F_\\lambda", symmetric=True)
-ANY, ZERO = Rules(BLOCKS), Rules(BLOCKS, balanced(W1, W2))
+ANY, ZERO = Rules(BLOCKS), Rules(BLOCKS, balanced(W1, W2), positive(tau))
 
 
 def with_balance(F):
@@ -111,6 +112,7 @@ BALANCE = rule(W2.T @ W2, W1 @ W1.T + lam * eye(h))
 ISOTROPIC = Rules(
     BLOCKS,
     Declaration("W₂ᵀW₂ - W₁W₁ᵀ = λI", (BALANCE,), (W1.letter, W2.letter), _isotropic_weights),
+    positive(tau),
 )
 
 
@@ -162,7 +164,7 @@ def weight_riccati():
     )
     square = whole @ whole.T
     moving = {whole: velocity(whole, task)}
-    of_square = MatrixDynamics(square, riccati(square, task), moving, FEW_SHAPES, name=r"QQ^\top")
+    of_square = MatrixDynamics(square, riccati(square, task), moving, FEW_SHAPES, TIMED, name=r"QQ^\top")
     return Conjunction(of_layers, of_square)
 
 

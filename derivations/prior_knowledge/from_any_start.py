@@ -18,7 +18,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.flow_of_q import n
-from derivations.prior_knowledge.symbols import h, i, m, o, tau, u
+from derivations.prior_knowledge.symbols import TIMED, h, i, m, o, tau, u
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
@@ -26,6 +26,7 @@ from symdyn.calculus.matrix import (
     eye,
     matrix,
     orthogonal,
+    positive,
     random_matrix,
     random_rational,
     rule,
@@ -68,7 +69,8 @@ EXPONENTIAL = Rules(
         ),
         (F.letter, back.letter, grow.letter),
         _exponential,
-    )
+    ),
+    positive(tau),
 )
 growth = {grow: F @ grow / tau}
 
@@ -87,8 +89,8 @@ def solution_from_any_start():
     return Existence(
         r"$QQ^\top=YM^{-1}Y^\top$ with $\tau\dot Y=F_\lambda Y$, $Y(0)=Q(0)$, $\tau\dot M=Y^\top Y$, $M(0)=I$",
         (
-            MatrixDynamics(closed, riccati(F, closed), moving, SHAPES, name=r"QQ^\top"),
-            MatrixDynamics((v.T @ M @ v).scalar(), (image.T @ image).scalar() / tau, moving, SHAPES),
+            MatrixDynamics(closed, riccati(F, closed), moving, SHAPES, TIMED, name=r"QQ^\top"),
+            MatrixDynamics((v.T @ M @ v).scalar(), (image.T @ image).scalar() / tau, moving, SHAPES, TIMED),
             MatrixIdentity(substitute(closed, {Y: Q0, M: eye(h)}), Q0 @ Q0.T, SHAPES, name=r"QQ^\top(0)"),
         ),
     )
@@ -158,7 +160,10 @@ def printed_fukumizu_form():
     return Existence(
         r"$QQ^\top=e^{Ft/\tau}Q(0)\left[I+\frac12Q(0)^\top(e^{Ft/\tau}F^{-1}e^{Ft/\tau}-F^{-1})Q(0)\right]^{-1}"
         r"Q(0)^\top e^{Ft/\tau}$",
-        (*fukumizu_facts(), MatrixDynamics(closed, riccati(F, closed), moving, SHAPES, name=r"QQ^\top")),
+        (
+            *fukumizu_facts(),
+            MatrixDynamics(closed, riccati(F, closed), moving, SHAPES, TIMED, name=r"QQ^\top"),
+        ),
     )
 
 
@@ -221,6 +226,7 @@ ROOT = Rules(
         (rule(Y.T @ Y, tau * (r_dot @ r + r @ r_dot)),),
         (Y.letter, r.letter, r_dot.letter),
         _roots,
+        {tau: 1},
     ),
     orthogonal(spin),
 )
@@ -273,13 +279,15 @@ def weights_with_rotation():
     """
     q = Y @ r.inverse() @ spin
     moving = {Y: F @ Y / tau, r: r_dot, spin: skew @ spin}
+    pull = Y @ r.inverse() @ (r_dot @ r.inverse() + r.inverse() @ r_dot) @ spin / 2
     found = kR @ left_inverse @ Q
     beyond = Q - Z @ kr @ found
     return Existence(
         r"$Q=Yr^{-1}O$ with $r^2=M$, $\dot O=\frac12(\dot rr^{-1}-r^{-1}\dot r)O$, $O(0)=I$; "
         r"$Q=Z[\cdot]^{-1/2}O$ with $OO^\top=I$",
         (
-            MatrixDynamics(q, (F @ q - q @ q.T @ q / 2) / tau, moving, SHAPES, ROOT, name="Q"),
+            MatrixDynamics(q, F @ q / tau - pull, moving, SHAPES, TIMED, name="Q"),
+            MatrixIdentity(pull, q @ q.T @ q / (2 * tau), SHAPES, ROOT),
             MatrixConservation(spin.T @ spin, {r: r_dot, spin: skew @ spin}, SHAPES),
             MatrixIdentity(substitute(q, {Y: Q0, r: eye(h), spin: eye(h)}), Q0, SHAPES, name="Q|_{t=0}"),
             MatrixIdentity(found @ found.T, eye(m), THIN, SEMI, name="OO^\\top"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from derivations.prior_knowledge.symbols import (
     SIZES,
+    TIMED,
     W1,
     W2,
     P,
@@ -114,8 +115,8 @@ def gradient_flow():
     slope = -trace(U.T @ W2.T @ residual) - trace(V.T @ residual @ W1.T)
     return Conjunction(
         MatrixDynamics(loss, slope, {W1: U, W2: V}, SIZES, name=r"\mathcal L"),
-        MatrixDynamics(W1, W2.T @ (sigma_yx - W2 @ W1 @ sigma_xx) / tau, flow, SIZES),
-        MatrixDynamics(W2, (sigma_yx - W2 @ W1 @ sigma_xx) @ W1.T / tau, flow, SIZES),
+        MatrixDynamics(W1, W2.T @ (sigma_yx - W2 @ W1 @ sigma_xx) / tau, flow, SIZES, TIMED),
+        MatrixDynamics(W2, (sigma_yx - W2 @ W1 @ sigma_xx) @ W1.T / tau, flow, SIZES, TIMED),
     )
 
 
@@ -151,7 +152,7 @@ def conserved_balance():
     second = eta**2 * (W2.T @ fit @ fit.T @ W2 - W1 @ fit.T @ fit @ W1.T)
     balance = W1 @ W1.T - W2.T @ W2
     return Conjunction(
-        MatrixConservation(balance, flow, SIZES),
-        MatrixIdentity(drift, balance + second, SIZES),
+        MatrixConservation(balance, flow, SIZES, TIMED),
+        MatrixIdentity(drift, balance + second, SIZES, TIMED),
         compiles=balance,
     )

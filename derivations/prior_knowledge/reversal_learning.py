@@ -21,6 +21,7 @@ import sympy as sp
 
 from derivations.prior_knowledge.decoupling import SHAPES, A, E, S, Si, U, V, frames, one, spectral, task
 from derivations.prior_knowledge.symbols import (
+    TIMED,
     m,
     minus,
     plus,
@@ -35,7 +36,7 @@ from derivations.prior_knowledge.symbols import (
     w2,
 )
 from derivations.prior_knowledge.task_sequences import SIGNS, growth, one_mode, plus_t, size, starts
-from symdyn.calculus.matrix import Rules, matrix, rule, substitute, zero
+from symdyn.calculus.matrix import Rules, matrix, positive, rule, substitute, zero
 from symdyn.calculus.matrix.rules import Declaration
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
@@ -73,16 +74,18 @@ def reversed_connections():
             ),
             MatrixIdentity(residual @ first.T, U @ (S + A.T @ A) @ A.T, SHAPES, frames, name=r"\tau\dot W_2"),
             MatrixDynamics(
-                A.T @ A, -(S @ A.T @ A + A.T @ A @ S + 2 * A.T @ A @ A.T @ A) / tau, {A: stays}, SHAPES
+                A.T @ A, -(S @ A.T @ A + A.T @ A @ S + 2 * A.T @ A @ A.T @ A) / tau, {A: stays}, SHAPES, TIMED
             ),
             MatrixDynamics(
                 closed,
                 -(S @ closed + closed @ S + 2 * closed @ closed) / tau,
                 {E: -S @ E / tau, M: 2 * E @ E / tau},
                 SHAPES,
-                Rules(spectral),
+                Rules(spectral, positive(tau)),
             ),
-            MatrixDynamics(bracket, 2 * E @ E / tau, {E: -S @ E / tau}, SHAPES, Rules(spectral), name="M"),
+            MatrixDynamics(
+                bracket, 2 * E @ E / tau, {E: -S @ E / tau}, SHAPES, Rules(spectral, positive(tau)), name="M"
+            ),
             MatrixIdentity(substitute(bracket, {E: one}), H0, SHAPES, name="M(0)"),
             MatrixIdentity(substitute(closed, {E: one, M: H0}), H0.inverse(), SHAPES, name="A^\\top A(0)"),
         ),

@@ -23,6 +23,7 @@ from symdyn.calculus.matrix import (
     eye,
     matrix,
     orthogonal,
+    positive,
     random_rational,
     rule,
     zero,
@@ -95,7 +96,9 @@ def swap_is_reversal():
             MatrixIdentity(Pi @ change, -change, SHAPES, Rules(swap)),
             MatrixIdentity(stay @ change, zero(i, i), SHAPES, Rules(swap)),
             MatrixIdentity(stay @ C @ change, zero(i, i), SHAPES, Rules(automorphism)),
-            MatrixConservation(E @ Y, {E: -E @ S / tau, Y: S @ Y / tau}, SHAPES, Rules(commuting(E, S))),
+            MatrixConservation(
+                E @ Y, {E: -E @ S / tau, Y: S @ Y / tau}, SHAPES, Rules(commuting(E, S), positive(tau))
+            ),
         ),
     )
 

@@ -11,12 +11,13 @@ import sympy as sp
 
 from derivations.prior_knowledge.forgetting_rule import norm2
 from derivations.prior_knowledge.network import inputs_correlation, task
-from derivations.prior_knowledge.symbols import SIZES, P, X, Y, i, o, sigma_xx, sigma_yx, tau
+from derivations.prior_knowledge.symbols import SIZES, TIMED, P, X, Y, i, o, sigma_xx, sigma_yx, tau
 from symdyn.calculus.matrix import (
     Declaration,
     Rules,
     eye,
     matrix,
+    positive,
     random_matrix,
     random_rational,
     rule,
@@ -50,7 +51,8 @@ EXPONENTIAL = Rules(
         ),
         (sigma_xx.letter, back.letter, decay.letter),
         _commuting,
-    )
+    ),
+    positive(tau),
 )
 
 
@@ -75,7 +77,7 @@ def one_layer():
             name="W",
         ),
         MatrixIdentity(substitute(closed, {decay: eye(i)}), W0, SIZES, EXPONENTIAL, name="W|_{t=0}"),
-        MatrixDynamics(norm2(gap) / 2, -norm2(gap) / tau, {W: -gap / tau}, SIZES),
+        MatrixDynamics(norm2(gap) / 2, -norm2(gap) / tau, {W: -gap / tau}, SIZES, TIMED),
         MatrixIdentity(reversal, (1 - 2 * fade) * sigma_yx, SIZES),
-        MatrixDynamics(reversal, (sigma_yx - reversal) / tau, {fade: -fade / tau}, SIZES),
+        MatrixDynamics(reversal, (sigma_yx - reversal) / tau, {fade: -fade / tau}, SIZES, TIMED),
     )

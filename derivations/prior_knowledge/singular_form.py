@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.prior_knowledge.symbols import W1, W2, h, i, m, o, r1, s, start, t, task, tau
+from derivations.prior_knowledge.symbols import TIMED, W1, W2, h, i, m, o, r1, s, start, t, task, tau
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import (
     Declaration,
@@ -25,6 +25,7 @@ from symdyn.calculus.matrix import (
     eye,
     matrix,
     orthonormal_columns,
+    positive,
     random_rational,
     rule,
     substitute,
@@ -115,7 +116,8 @@ BASIS = Rules(
             *(x.letter for x in (C, B_inv)),
         ),
         _bases,
-    )
+    ),
+    positive(tau),
 )
 
 OVERLAPS = Rules(
@@ -190,7 +192,7 @@ def riccati_facts():
     riccati = (F @ closed + closed @ F - closed @ closed) / tau
     at_start = substitute(substitute(K, {decay: one}), {t: sp.S.Zero})
     return (
-        MatrixDynamics(closed, riccati, both, FEW, name=r"ZK^{-1}Z^\top"),
+        MatrixDynamics(closed, riccati, both, FEW, TIMED, name=r"ZK^{-1}Z^\top"),
         MatrixDynamics(K, bracket_velocity(K), moving, ONE_MODE, BASIS, name="K"),
         MatrixIdentity(B @ at_start @ B.T / 4, S_inv, SHAPES, BASIS, name=r"\frac14BK(0)B^\top"),
     )
@@ -219,7 +221,8 @@ DECAYING = Rules(
         ),
         (decay.letter, s_task.letter, s_inv.letter),
         _decaying,
-    )
+    ),
+    positive(tau),
 )
 abbreviated = {
     growing: 4 * B_inv @ (S_inv + t / tau * beyond) @ B_inv.T,

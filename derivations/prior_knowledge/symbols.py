@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symdyn.calculus.matrix import Rules, positive
 from symdyn.notation import glossary
 
 words = glossary("prior_knowledge")
@@ -23,6 +24,9 @@ Y = words.matrix("Y", o, P, "Y", "targets, one datum a column")
 
 tau = words.scalar("tau", r"\tau", "time constant, one over the learning rate", default=1, positive=True)
 t = words.scalar("t", "t", "time, in steps of gradient descent")
+
+TIMED = Rules(positive(tau))
+"""What is supposed of the time constant."""
 
 SIZES = ({i: 2, h: 3, o: 2, P: 3}, {i: 3, h: 1, o: 2, P: 2}, {i: 1, h: 2, o: 3, P: 4})
 """Shapes at which false claims are refuted."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import c, m, r1, s, size, u, v, y
-from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, rule, substitute
+from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, positive, rule, substitute
 from symdyn.domain import Cell, Domain
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
@@ -37,6 +37,7 @@ def _right_angles(generator, sizes):
 
 
 RIGHT = Rules(Declaration("right angles in planes", (rule(J @ J, -eye(m)),), (J.letter,), _right_angles))
+POSITIVE_SIZES = Rules(*RIGHT.declarations, positive(s, size))
 
 
 def transposed(x):
@@ -102,7 +103,7 @@ def of_equation_11():
         MatrixIdentity(
             B_inv @ (transposed(turn) - length * one), -u * length * J, SHAPES, RIGHT, name="(1+u^2)B^{-1}C"
         ),
-        MatrixIdentity(K, bracket * one, SHAPES, RIGHT, name="K"),
+        MatrixIdentity(K, bracket * one, SHAPES, POSITIVE_SIZES, name="K"),
         MatrixIdentity(
             (one + shift) @ transposed(one - shift),
             (1 - (y * u) ** 2) * one + 2 * y * u * J,

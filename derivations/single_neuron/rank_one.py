@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symdyn.calculus.matrix import Expression, eye, matrix, vector
+from symdyn.calculus.matrix import Expression, Rules, eye, matrix, nonzero, vector
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 
@@ -22,7 +22,8 @@ def update(product: Expression) -> MatrixIdentity:
     """(A + u vᵀ)(A⁻¹ - A⁻¹u vᵀA⁻¹/(1 + product)) = I."""
     inverse = A.inverse() - A.inverse() @ u @ v.T @ A.inverse() / (1 + product.scalar())
     words = rf"\left(A + u v^\top\right) \left({inverse.latex()}\right)"
-    return MatrixIdentity((A + u @ v.T) @ inverse, eye(d), SIZES, name=words)
+    defined = Rules(nonzero(1 + product.scalar()))
+    return MatrixIdentity((A + u @ v.T) @ inverse, eye(d), SIZES, defined, name=words)
 
 
 @result(ledger=("kunin2024.sherman-morrison",))

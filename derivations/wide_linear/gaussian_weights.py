@@ -63,6 +63,7 @@ def orthogonal_columns():
 
 
 LAW = {A: sigma0**2, W: sigma0**2}
+SCALED = Rules(positive(sigma0))
 
 
 @result(
@@ -82,8 +83,14 @@ def gaussian_width():
         (
             MatrixIdentity(gaussian_mean(A.T @ A, LAW), scale * eye(c), SHAPES, name=r"E A^\top A"),
             MatrixIdentity(gaussian_mean(W.T @ W, LAW), scale * eye(d), SHAPES, name=r"E W^\top W"),
-            MatrixIdentity(gaussian_mean(trace(outputs @ outputs), LAW) / scale**2, c * (c + 1) / h, SHAPES),
-            MatrixIdentity(gaussian_mean(trace(inputs @ inputs), LAW) / scale**2, d * (d + 1) / h, SHAPES),
-            MatrixIdentity(gaussian_mean(trace(function.T @ function), LAW) / scale**2, d * c / h, SHAPES),
+            MatrixIdentity(
+                gaussian_mean(trace(outputs @ outputs), LAW) / scale**2, c * (c + 1) / h, SHAPES, SCALED
+            ),
+            MatrixIdentity(
+                gaussian_mean(trace(inputs @ inputs), LAW) / scale**2, d * (d + 1) / h, SHAPES, SCALED
+            ),
+            MatrixIdentity(
+                gaussian_mean(trace(function.T @ function), LAW) / scale**2, d * c / h, SHAPES, SCALED
+            ),
         ),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.wide_linear.neuron_parts import square
+from derivations.wide_linear.neuron_parts import ACTIVE, square
 from derivations.wide_linear.single_hidden import any_balance, minus, plus
 from derivations.wide_linear.symbols import SIZES, A, G, W, a, c, d, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Index, basis, entry, matrix, sum_over
@@ -39,9 +39,9 @@ def large_balance_limit():
         f"${limits}$, ${other}$, each up to $O(1/\\delta_k)$",
         (
             MatrixDynamics(function, moved, one_neuron, SIZES, name=r"\beta_k"),
-            MatrixIdentity(on_row @ on_row, on_row, SIZES, name="P^2"),
-            MatrixIdentity(function @ on_row, function, SIZES, name=r"\beta_kP"),
-            MatrixIdentity(on_column @ function, function, SIZES, name=r"Q\beta_k"),
+            MatrixIdentity(on_row @ on_row, on_row, SIZES, ACTIVE, name="P^2"),
+            MatrixIdentity(function @ on_row, function, SIZES, ACTIVE, name=r"\beta_kP"),
+            MatrixIdentity(on_column @ function, function, SIZES, ACTIVE, name=r"Q\beta_k"),
             Asymptotic(weights, (delta, sp.S.Zero), delta, sp.oo, 1 / delta, sharp=True),
             Asymptotic(weights, (sp.S.Zero, -delta), delta, -sp.oo, 1 / delta, sharp=True),
         ),

@@ -107,7 +107,8 @@ class Square:
         square = (rate * seen @ seen.T + self.sign * delta * eye(self.size)) / mine
         declared = (*orthogonal(self.turn).rules, rule(self.root @ self.root, square))
         letters = (self.turn.letter, self.root.letter, self.other.letter)
-        return Rules(Declaration("a square layer under isotropic balance", declared, letters, self._draw))
+        name = "a square layer under isotropic balance"
+        return Rules(Declaration(name, declared, letters, self._draw, RATES))
 
     def _draw(self, generator, sizes):
         n, others = sizes[self.size], sizes[self.others]

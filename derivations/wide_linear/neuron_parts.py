@@ -67,6 +67,8 @@ RANK_ONE = (
     "beta_k",
 )
 """What a function w_k a_kᵀ is; the traces of its Gram matrix and of the square of this tell."""
+ACTIVE = Rules(positive(eta_a, eta_w, square(a), square(w)))
+"""Both weights of the neuron are not zero, as its function is not."""
 NONZERO = ("non-zero (the limit depends on the direction)", trace(_gram) > 0, "beta_k")
 
 
@@ -96,8 +98,8 @@ def outer_products_of_a_neuron():
 
     def facts(products):
         return (
-            MatrixIdentity(a @ a.T, of_weights(products[0]), SIZES, RATES, name=r"a_ka_k^\top"),
-            MatrixIdentity(w @ w.T, of_weights(products[1]), SIZES, RATES, name=r"w_kw_k^\top"),
+            MatrixIdentity(a @ a.T, of_weights(products[0]), SIZES, ACTIVE, name=r"a_ka_k^\top"),
+            MatrixIdentity(w @ w.T, of_weights(products[1]), SIZES, ACTIVE, name=r"w_kw_k^\top"),
         )
 
     return Characterised.of(
@@ -119,7 +121,7 @@ def part_of_a_neuron():
     part, by_layers = neuron_part(beta_k, delta), kron_sum(eta_w * a @ a.T, eta_a * w @ w.T)
     return Characterised.of(
         part,
-        lambda part: (MatrixIdentity(by_layers, of_weights(part), SIZES, RATES, name="M_k"),),
+        lambda part: (MatrixIdentity(by_layers, of_weights(part), SIZES, ACTIVE, name="M_k"),),
         name=r"M_k",
     )
 
@@ -132,4 +134,5 @@ def neuron_decomposition():
     """
     of_neuron = W.T @ basis(k) @ basis(k).T @ A
     parts = sum_over(k, neuron_part(of_neuron, entry(balance, k, k)))
-    return Conjunction(MatrixIdentity(M, parts, SIZES, RATES, name="M"))
+    every = Rules(positive(eta_a, eta_w, square(A.T @ basis(k)), square(W.T @ basis(k))))
+    return Conjunction(MatrixIdentity(M, parts, SIZES, every, name="M"))

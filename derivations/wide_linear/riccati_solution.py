@@ -26,9 +26,9 @@ from symdyn.calculus.matrix import (
     Declaration,
     Rules,
     cayley,
-    commuting,
     eye,
     matrix,
+    positive,
     random_matrix,
     rule,
     substitute,
@@ -66,6 +66,21 @@ def inverse(of):
     return letter, Rules(Declaration("an inverse", rules, (of.letter, letter.letter), sampler))
 
 
+def _of_one_matrix(generator, sizes):
+    """Symmetric matrices with the same eigenvectors."""
+    turn = cayley(generator, sizes[c])
+    values = random_matrix(generator, matrix("X", c, 3).letter, sizes)
+    return {x.letter: turn * sp.diag(*values[:, k]) * turn.T for k, x in enumerate((P, K, H))}
+
+
+FUNCTIONS = Declaration(
+    "P, K and H commute",
+    (rule(H @ P, P @ H), rule(K @ P, P @ K), rule(H @ K, K @ H)),
+    (P.letter, K.letter, H.letter),
+    _of_one_matrix,
+)
+
+
 def functions_of_root():
     """K = cosh Rt and H = R⁻¹ sinh Rt move by K̇ = PH = HP and Ḣ = K; u and v made of them solve ü = Pu and v̈ = vP.
 
@@ -75,7 +90,7 @@ def functions_of_root():
     right_speed, left_speed = speeds = P @ H + K @ N0, H @ P + N0 @ K
     at_first = {K: one, H: zero(c, c)}
     first, second = {K: P @ H, H: K}, {K: H @ P, H: K}
-    of_root = Rules(commuting(P, H))
+    of_root = Rules(FUNCTIONS)
     return (
         MatrixDynamics(right, right_speed, first, SHAPES, of_root, name="u"),
         MatrixDynamics(right_speed, P @ right, first, SHAPES, of_root, name=r"\dot u"),
@@ -124,7 +139,7 @@ def bernoulli_linearised():
             -own_pull @ closed - closed @ own_pull.T + 2 * eta_w * one,
             moving,
             SHAPES,
-            of_v,
+            Rules(*of_v.declarations, positive(growth)),
             name="C^{-1}",
         ),
         MatrixIdentity(substitute(closed, {vi: one, growth: sp.S.One}), Z, SHAPES, name="C_0^{-1}"),
@@ -209,9 +224,10 @@ def closed_form():
     vi, of_v = inverse(v)
     squared_rate = delta**2 / 4 * one + eta_a * eta_w * S
     by_u = {u: u_dot, u_dot: squared_rate @ u, ui: -ui @ u_dot @ ui}
-    by_v = {v: v_dot, growth: delta * growth, Z: 2 * eta_w * growth * v @ v.T}
+    by_v = {v: v_dot, vi: -vi @ v_dot @ vi, growth: delta * growth, Z: 2 * eta_w * growth * v @ v.T}
     ratio, gram = (u_dot @ ui - delta / 2 * one) / eta_a, growth * v.T @ Z.inverse() @ v
     ratio_by_v = (vi @ v_dot - delta / 2 * one) / eta_a
+    with_rates = Rules(*of_u.declarations, positive(eta_a))
     start = {u: one, ui: one, u_dot: eta_a * nu0 + delta / 2 * one}
     kept = (K + N0 @ H) @ (K + N0 @ H).T
     integral = inverse_C0 + 2 * eta_w * (I1 + N0 @ I2.T + I2 @ N0.T + N0 @ I3 @ N0.T)
@@ -220,7 +236,7 @@ def closed_form():
         r"$\nu=(\dot uu^{-1}-\frac\delta2I)/\eta_a$ and $C=e^{\delta t}v^\top Z^{-1}v$ with "
         r"$Z=C_0^{-1}+2\eta_w(J_1+N_0J_2+J_2N_0^\top+N_0J_3N_0^\top)$",
         (
-            MatrixDynamics(ratio, nu_velocity(ratio, S), by_u, SHAPES, of_u, name=r"\nu"),
+            MatrixDynamics(ratio, nu_velocity(ratio, S), by_u, SHAPES, with_rates, name=r"\nu"),
             MatrixIdentity(substitute(ratio, start), nu0, SHAPES, name=r"\nu(0)"),
             MatrixDynamics(gram, C_velocity(ratio_by_v, gram), by_v, SHAPES, of_v, name="C"),
             MatrixIdentity(substitute(gram, {v: one, growth: sp.S.One}), Z.inverse(), SHAPES, name="C(0)"),

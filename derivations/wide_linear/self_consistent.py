@@ -66,7 +66,13 @@ def isotropic_form():
 @result(ledger=("kunin2024.thm3-self-consistent-ode",), uses=LEMMA_KEYS)
 def self_consistent_dynamics():
     """The function of an isotropic network obeys an equation of its own, with G = XᵀP for the squared loss."""
-    return Conjunction(MatrixDynamics(beta, -(G @ R_c + R_d @ G), flow, SHAPES, LEMMAS, name=r"\beta"))
+    with_roots = {**flow, R_c: eta_w * _rate(A), R_d: eta_a * _rate(W)}
+    return Conjunction(MatrixDynamics(beta, -(G @ R_c + R_d @ G), with_roots, SHAPES, LEMMAS, name=r"\beta"))
+
+
+def _rate(weights):
+    """The velocity of the Gram matrix of weights, with which the roots of it move."""
+    return flow[weights].T @ weights + weights.T @ flow[weights]
 
 
 def eigenvalue(one, other):

@@ -8,14 +8,16 @@ which M becomes a multiple of the identity is opposite in the two, and with c = 
 
 from __future__ import annotations
 
+import functools
+
 import sympy as sp
 
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.wide_linear.neuron_parts import RATES, neuron_part, square
+from derivations.wide_linear.neuron_parts import neuron_part, square
 from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.matrix import eye, kron_sum, matrix
+from symdyn.calculus.matrix import Rules, eye, kron_sum, matrix, nonzero, positive
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
 from symdyn.inference import Characterised
@@ -43,16 +45,26 @@ def as_matrix(operator, column, balance):
     return everywhere * eye(column.rows) + along / square(column) * column @ column.T
 
 
+def weights(rows, cols):
+    return matrix("A", 1, cols), matrix("W", 1, rows)
+
+
+@functools.cache
+def active(rows, cols):
+    """The rates are positive, and neither weight of the neuron is zero."""
+    return Rules(positive(eta_a, eta_w), nonzero(*(square(x.T) for x in weights(rows, cols))))
+
+
 def special(operator, rows, cols):
     """The facts that M of one neuron with a scalar on one side is the operator, of β or of βᵀ."""
-    readout, input_ = matrix("A", 1, cols), matrix("W", 1, rows)
+    readout, input_ = weights(rows, cols)
     of_weights = input_.T @ readout
     balance = eta_w * (readout @ readout.T).scalar() - eta_a * (input_ @ input_.T).scalar()
     by_layers = kron_sum(eta_w * readout.T @ readout, eta_a * input_.T @ input_)
     found = as_matrix(operator, of_weights if cols == 1 else of_weights.T, balance)
     return (
-        MatrixIdentity(neuron_part(of_weights, balance), found, SIZES, RATES),
-        MatrixIdentity(by_layers, found, SIZES, RATES, name="M"),
+        MatrixIdentity(neuron_part(of_weights, balance), found, SIZES, active(rows, cols)),
+        MatrixIdentity(by_layers, found, SIZES, active(rows, cols), name="M"),
     )
 
 

@@ -165,6 +165,15 @@ def _lengths(generator, sizes):
     }
 
 
+ACTIVE = {
+    eta_a: 1,
+    eta_w: 1,
+    (basis(k).T @ W @ W.T @ basis(k)).scalar(): 1,
+    (target.T @ target).scalar(): 1,
+}
+"""Positive rates, and no vanishing length of w_k and β_*."""
+
+
 def _weights(rates):
     """Weights with rational lengths of w_k and β_*, and rates that are drawn, or given."""
 
@@ -173,7 +182,7 @@ def _weights(rates):
         return _lengths(generator, sizes) | drawn | rates
 
     letters = (W.letter, target.letter, readout.letter)
-    return Rules(Declaration("weights of rational length", (), letters, sampler, {eta_a: 1, eta_w: 1}))
+    return Rules(Declaration("weights of rational length", (), letters, sampler, ACTIVE))
 
 
 ANY_RATES, UNIT_RATES = _weights({}), _weights(UNIT)

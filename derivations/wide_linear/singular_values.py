@@ -130,11 +130,13 @@ def singular_value_derivative():
         MatrixIdentity((u.T @ B @ v).scalar(), sigma, ({d: 2, c: 3}, {d: 3, c: 2}), MOVING, name=r"\sigma"),
         MatrixDynamics(
             (u.T @ B @ v).scalar(),
-            (u.T @ B_dot @ v).scalar(),
+            (u.T @ B_dot @ v).scalar() + (du.T @ B @ v).scalar() + (u.T @ B @ dv).scalar(),
             {B: B_dot, u: du, v: dv},
             ({d: 2, c: 3}, {d: 3, c: 2}),
-            MOVING,
             name=r"\sigma",
+        ),
+        MatrixIdentity(
+            (du.T @ B @ v).scalar() + (u.T @ B @ dv).scalar(), sp.S.Zero, ({d: 2, c: 3}, {d: 3, c: 2}), MOVING
         ),
     )
 

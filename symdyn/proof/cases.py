@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdyn.calculus.vectors import Dot
 from symdyn.domain import Cell
 from symdyn.proof.numbers import certified_sign
 from symdyn.proof.polynomials import sign_of_product
@@ -72,6 +73,8 @@ class Case:
         if not (x.is_Add or x.is_Mul):
             known = signs_of(self.cell)(x) if x.is_Symbol else None
             return known if known is None or isinstance(known, int) else None
+        if x.is_Add and (squares := _sign_of_squares(x)) is not None:
+            return squares
         signs: list[int] = []
         for arg in _terms(x) if x.is_Add else x.args:
             s = self.sign(arg)
@@ -173,6 +176,29 @@ def follows(case: Case, x: sp.Expr, relation: str) -> bool:
     if s is not None and s * wanted > 0:
         return abs(s) == 2 or relation in (">=", "<=")
     return relation in (">=", "<=") and case.vanishes(x)
+
+
+def _sign_of_squares(x: sp.Expr) -> int | None:
+    """The sign of a sum of squared lengths of combinations of vectors, and of a number of the same sign.
+
+    Σ c_ij v_i·v_j with rational c is not negative where the matrix c is positive semidefinite.
+    """
+    if not all(isinstance(symbol, Dot) for symbol in x.free_symbols) or not x.free_symbols:
+        return None
+    parts = x.as_coefficients_dict()
+    if any(not (part.is_Symbol or part == 1) or not c.is_Rational for part, c in parts.items()):
+        return None
+    number = parts.pop(sp.S.One, sp.S.Zero)
+    vectors = sorted({v for dot in parts for v in (dot.left, dot.right)}, key=str)
+    form = sp.zeros(len(vectors))
+    for dot, c in parts.items():
+        i, j = vectors.index(dot.left), vectors.index(dot.right)
+        form[i, j] += c / 2
+        form[j, i] += c / 2
+    for sign in (1, -1):
+        if sign * number >= 0 and (sign * form).is_positive_semidefinite:
+            return sign * (2 if number else 1)
+    return None
 
 
 def _terms(x: sp.Expr) -> list[sp.Expr]:

@@ -88,7 +88,7 @@ def _on_cell(statement: Statement, domain: Domain, cell: Cell, seconds: float) -
     """What is found of the claims of a statement on a cell: where they are not defined, they can only be refuted."""
     undefined = [
         found
-        for claim in _defined(statement)
+        for claim in (*_defined(statement), *statement.defined())
         if (found := _decide_claim(claim, domain, cell, seconds)).outcome != "PROVED"
     ]
     for claim in statement.claims():
@@ -149,6 +149,9 @@ def _decide_claim(
         except Exception as failure:
             failed = True
             obstacles.append(f"the {name} ended in {type(failure).__name__}: {failure}")
+            continue
+        if finding is not None and finding.outcome == "AGREES" and (gap := domain.uncovered(cell)):
+            obstacles.append(f"{finding.evidence}; {gap}")
             continue
         if (
             finding is not None

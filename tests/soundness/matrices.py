@@ -1,5 +1,7 @@
 """Matrix words of any shape: true for commuting, symmetric, invertible or square matrices only, or at one size."""
 
+import itertools
+
 import sympy as sp
 
 from symdyn.calculus.matrix import (
@@ -7,6 +9,7 @@ from symdyn.calculus.matrix import (
     Rules,
     balanced,
     basis,
+    commuting,
     diagonal,
     entry,
     eye,
@@ -14,6 +17,7 @@ from symdyn.calculus.matrix import (
     inverse_of,
     kron,
     matrix,
+    nonzero,
     orthogonal,
     projector,
     psd_root,
@@ -50,6 +54,12 @@ I2 = ((1, 0), (0, 1))
 UP, DOWN = ((0, 1), (0, 0)), ((0, 0), (1, 0))
 DIAGONAL, FULL = ((1, 0), (0, 2)), ((1, 1), (1, 3))
 ROTATION, REFLECTION = ((0, -1), (1, 0)), ((1, 0), (0, -1))
+D = matrix("D", n, n)
+A2, B2, C2 = (matrix(f"{name}2", 2, 2) for name in "ABC")
+A3 = matrix("A3", 3, 3)
+S2 = matrix("S2", 2, 2, symmetric=True)
+TO_FOUR = tuple({n: k} for k in range(1, 5))
+CYCLE5 = tuple(tuple(int(j == (i + 1) % 5) for j in range(5)) for i in range(5))
 flow = {W2: -p * G @ W1.T, W1: -q * W2.T @ G}
 root, root_rule = psd_root("H", S)
 resolvent, resolvent_rule = inverse_of("R", eye(n) + p * S)
@@ -63,6 +73,40 @@ def word(x):
 def bracket(x, y):
     """The commutator."""
     return x @ y - y @ x
+
+
+def cayley_hamilton(x, size):
+    """The characteristic polynomial of a matrix of some size at the matrix, its coefficients by traces."""
+    coefficients, power = [sp.S.One], eye(x.rows)
+    traces = [trace(x ** (k + 1)) for k in range(size)]
+    for k in range(1, size + 1):
+        newton = sum(((-1) ** (i - 1)) * coefficients[k - i] * traces[i - 1] for i in range(1, k + 1))
+        coefficients.append(sp.expand(newton / k))
+    total = zero(x.rows, x.cols)
+    for k in range(size + 1):
+        total = total + (-1) ** (size - k) * coefficients[size - k] * power
+        power = power @ x
+    return total
+
+
+def fundamental_trace(x, size):
+    """What vanishes for matrices up to a size: the trace of the polynomial above, times another factor."""
+    return trace(cayley_hamilton(x, size) @ x)
+
+
+def standard(*letters):
+    """The standard polynomial: all orders of a product, with the signs of the permutations."""
+    total = zero(letters[0].rows, letters[0].cols)
+    for order in itertools.permutations(range(len(letters))):
+        product = letters[order[0]]
+        for k in order[1:]:
+            product = product @ letters[k]
+        total = total + sp.combinatorics.Permutation(order).signature() * product
+    return total
+
+
+def unit_matrix(i, j, size=3):
+    return tuple(tuple(int((a, b) == (i, j)) for b in range(size)) for a in range(size))
 
 
 def equal(lhs, rhs, sizes=ANY, *rules):
@@ -243,6 +287,71 @@ FALSE = [
         lambda: MatrixConservation(P @ P - P, {P: S}, ANY, Rules(projector(P))), "P² - P grows", P=I2, S=I2),
     false("isospectral, with a symmetric generator",
         lambda: MatrixConservation(trace(A @ A), {A: S @ A + A @ S}, ANY), "commutators only", A=I2, S=I2),
+    # identities of small matrices
+    false("Cayley-Hamilton of n = 3", lambda: equal(cayley_hamilton(A, 3), zero(n, n), TO_FOUR[:3]),
+        "true for n ≤ 3", A=((1, 0, 0, 0), (0, 2, 0, 0), (0, 0, 3, 0), (0, 0, 0, 4))),
+    false("Cayley-Hamilton of n = 4", lambda: equal(cayley_hamilton(A, 4), zero(n, n), TO_FOUR), "true for n ≤ 4",
+        A=CYCLE5),
+    false("Cayley-Hamilton of n = 4, of symmetric matrices",
+        lambda: equal(cayley_hamilton(S, 4), zero(n, n), TO_FOUR), "true for n ≤ 4",
+        S=tuple(tuple(i * (i == j) for j in range(1, 6)) for i in range(1, 6))),
+    false("a trace identity of n = 4", lambda: equal(fundamental_trace(A, 4), sp.Integer(0), TO_FOUR),
+        "true for n ≤ 4", A=CYCLE5),
+    false("the standard polynomial of four matrices", lambda: equal(standard(A, B, C, D), zero(n, n), TWO),
+        "true for n ≤ 2", A=unit_matrix(0, 0), B=unit_matrix(0, 1), C=unit_matrix(1, 1), D=unit_matrix(1, 2)),
+    false("three matrices, alternating", lambda: equal(standard(A, B, C), zero(n, n), ONE), "true for n = 1",
+        A=unit_matrix(0, 0, 2), B=unit_matrix(0, 1, 2), C=unit_matrix(1, 1, 2)),
+    false("Cayley-Hamilton of a 3 × 3 matrix, one order too low",
+        lambda: equal(cayley_hamilton(A3, 2), zero(3, 3), ({n: 3},)), "true for 2 × 2",
+        A3=((1, 0, 0), (0, 2, 0), (0, 0, 3))),
+    false("no shape is listed", lambda: equal(A @ B, B @ A, ()), "AB ≠ BA", A=UP, B=DOWN),
+    false("E tr WWᵀ, tried at square ones", lambda: equal(gaussian_mean(trace(V @ V.T), {V: p}), n**2 * p, TWO),
+        "n m p", n=2, m=3, p=1),
+    false("orthonormal rows, tried at square ones", lambda: equal(V @ V.T, eye(n), TWO, orthogonal(V)), "m < n",
+        V=((1,), (0,))),
+    false("a projector has trace 1, tried at n = 1",
+        lambda: equal(trace(P), sp.Integer(1), ONE, projector(P)), "P = I", P=I2),
+    # coefficients that are not real and finite everywhere
+    false("a share of n - 1", lambda: equal(A / (n - 1) + A, n * A / (n - 1)), "n = 1", A=((1,),)),
+    false("a root of rates of any sign", lambda: equal(sp.sqrt(p) * sp.sqrt(q) * A, sp.sqrt(p * q) * A),
+        "p = q = -1", p=-1, q=-1, A=I2),
+    false("a rate that may vanish, beside a resolvent",
+        lambda: equal(A / p + A, (1 + p) * A / p, ANY, resolvent_rule), "p = 0", p=0, A=I2),
+    false("floats that round", lambda: equal(sp.Float("1e17") * A + A, sp.Float("1e17") * A), "A",
+        check=lambda: 10**17 + 1 != 10**17),
+    false("a logarithm of a rate", lambda: equal(sp.log(p**2) * A, 2 * sp.log(p) * A), "p = -1", p=-1, A=I2),
+    false("a projector on a vector",
+        lambda: equal(g @ g.T @ g @ h.T / word(g.T @ g) ** 2, g @ h.T / word(g.T @ g)), "g = 0", g=(0, 0), h=(1, 0)),
+    false("a share of a trace", lambda: equal(A / trace(A) + A, (1 + trace(A)) * A / trace(A)), "tr A = 0",
+        A=ROTATION),
+    false("shares of a diagonal",
+        lambda: equal(sum_over(i, (1 + 1 / entry(A, i, i)) * (basis(i) @ basis(i).T)),
+            sum_over(i, (1 + entry(A, i, i)) / entry(A, i, i) * (basis(i) @ basis(i).T))), "A_ii = 0", A=ROTATION),
+    false("a rate in a velocity that may vanish",
+        lambda: MatrixDynamics(A, B / p, {A: B / p}, ANY), "p = 0", p=0, A=I2, B=I2),
+    false("conserved with a share of a norm",
+        lambda: MatrixConservation(g / word(g.T @ g), {A: B}, ANY), "g = 0", g=(0, 0), A=I2, B=I2),
+    false("one of two rates is positive", lambda: equal(A / (p + q) + A, (p + q + 1) * A / (p + q), ANY,
+        positive_rates(p)), "q = -p", p=1, q=-1, A=I2),
+    false("what does not vanish is positive",
+        lambda: equal(sp.sqrt(word(g.T @ h) ** 2) * g, word(g.T @ h) * g, ANY, nonzero(word(g.T @ h))), "gᵀh = -1",
+        g=(1, 0), h=(-1, 0)),
+    # declarations that a flow does not keep
+    false("an inverse that stays", lambda: MatrixConservation(resolvent @ A, {S: T}, ANY, Rules(resolvent_rule)),
+        "the inverse moves", p=1, S=I2, T=I2, A=I2, R=((R(1, 2), 0), (0, R(1, 2)))),
+    false("a root that stays", lambda: MatrixDynamics(root @ S, root @ T, {S: T}, ANY, Rules(root_rule)),
+        "the root moves", H=I2, S=I2, T=I2),
+    false("a unit vector that grows",
+        lambda: MatrixDynamics(g.T @ h, g.T @ h, {g: g}, ANY, Rules(unit(g))), "gᵀg grows", g=(1, 0), h=(1, 0)),
+    false("balanced layers of which one grows",
+        lambda: MatrixDynamics(W2 @ W1, W2 @ W1, {W1: W1}, ANY, Rules(balanced(W1, W2))), "W₁ alone", W1=((1,),),
+        W2=((1,),)),
+    false("commuting matrices that are moved apart",
+        lambda: MatrixDynamics(S @ T, (A + A.T) @ T, {S: A + A.T}, ANY, Rules(commuting(S, T))), "A does not commute",
+        S=I2, T=DIAGONAL, A=UP),
+    false("commuting matrices, of which one does, moved by the other order",
+        lambda: MatrixConservation(S @ T - T @ S, {S: P}, ANY, Rules(commuting(S, T))), "P does not commute", S=I2,
+        T=DIAGONAL, P=((0, 1), (1, 0))),
 ]
 
 TRUE = [
@@ -336,6 +445,37 @@ TRUE = [
     true("skew generator keeps the Gram matrix", lambda: MatrixConservation(A.T @ A, {A: (B - B.T) @ A}, ANY)),
     true("Lax pair", lambda: MatrixConservation(trace(S @ S @ S), {S: S @ (B - B.T) - (B - B.T) @ S}, ANY)),
     true("a letter that does not move", lambda: MatrixConservation(B @ C, {A: B}, ANY)),
+    true("Cayley-Hamilton of 2 × 2 matrices", lambda: equal(cayley_hamilton(A2, 2), zero(2, 2), ({n: 2},))),
+    true("Cayley-Hamilton of 3 × 3 matrices", lambda: equal(cayley_hamilton(A3, 3), zero(3, 3), ({n: 3},))),
+    true("Hall's identity of 2 × 2 matrices",
+        lambda: equal(bracket(A2, B2) @ bracket(A2, B2) @ C2, C2 @ bracket(A2, B2) @ bracket(A2, B2), ({n: 2},))),
+    true("Cayley-Hamilton of symmetric 2 × 2 matrices", lambda: equal(cayley_hamilton(S2, 2), zero(2, 2), ({n: 2},))),
+    true("a share of n + 1", lambda: equal(A / (n + 1) + A, (n + 2) * A / (n + 1))),
+    true("a share of n", lambda: equal(A / n + A, (n + 1) * A / n)),
+    true("a positive rate in a denominator", lambda: equal(A / p + A, (1 + p) * A / p, ANY, positive_rates(p))),
+    true("a root of positive rates",
+        lambda: equal(sp.sqrt(p) * sp.sqrt(q) * A, sp.sqrt(p * q) * A, ANY, positive_rates(p, q))),
+    true("a projector on a vector that is not zero",
+        lambda: equal(g @ g.T @ g @ h.T / word(g.T @ g) ** 2, g @ h.T / word(g.T @ g), ANY,
+            positive_rates(word(g.T @ g)))),
+    true("a share of a trace that is not zero",
+        lambda: equal(A / trace(A) + A, (1 + trace(A)) * A / trace(A), ANY, nonzero(trace(A)))),
+    true("shares of 1 + a square",
+        lambda: equal(A / (1 + word(g.T @ g)) + A, (2 + word(g.T @ g)) * A / (1 + word(g.T @ g)))),
+    true("shares of lengths of rows",
+        lambda: equal(sum_over(i, word(basis(i).T @ A @ A.T @ basis(i)) ** -1 * 2 * (basis(i) @ basis(i).T)),
+            2 * sum_over(j, word(basis(j).T @ A @ A.T @ basis(j)) ** -1 * (basis(j) @ basis(j).T)), ANY,
+            positive_rates(word(basis(i).T @ A @ A.T @ basis(i))))),
+    true("an inverse that moves with its matrix",
+        lambda: MatrixDynamics(resolvent @ A, -p * resolvent @ T @ resolvent @ A,
+            {S: T, resolvent: -p * resolvent @ T @ resolvent}, ANY, Rules(resolvent_rule))),
+    true("a unit vector that turns",
+        lambda: MatrixDynamics(h.T @ g, h.T @ (A - A.T) @ g, {g: (A - A.T) @ g}, ANY, Rules(unit(g)))),
+    true("balanced layers that stay so",
+        lambda: MatrixDynamics(W2 @ W1, -(W2 @ W2.T @ G + G @ W1.T @ W1), {W1: -W2.T @ G, W2: -G @ W1.T}, ANY,
+            Rules(balanced(W1, W2)))),
+    true("commuting matrices, moved by one another",
+        lambda: MatrixDynamics(S @ T, S @ T @ T, {S: S @ T}, ANY, Rules(commuting(S, T)))),
     true("kernel of two layers",
         lambda: MatrixDynamics(W1 @ W1.T, -q * (W2.T @ G @ W1.T + W1 @ G.T @ W2), flow, ANY)),
 ]

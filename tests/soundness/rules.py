@@ -10,6 +10,7 @@ from symdyn.calculus.matrix import (
     evaluate,
     eye,
     matrix,
+    nonzero,
     orthogonal,
     orthonormal_columns,
     projector,
@@ -116,6 +117,40 @@ negative_drawn = declare(
     lambda generator, size: [orthonormal_columns(generator, size, size) * R(999999999999, 10**12)],
 )
 commuting_rate = Declaration("p is positive", (), (), lambda generator, sizes: {p: R(-1, 2)}, {p: 1})
+nilpotent_drawn_as_zero = declare(
+    "A is nilpotent", [rule(A @ A, zero(n, n))], (A,), lambda generator, size: [sp.zeros(size, size)]
+)
+one_drawn = Declaration("p", (), (), lambda generator, sizes: {p: sp.S.One})
+wrong_sign = Declaration("p is negative", (), (), lambda generator, sizes: {p: sp.Integer(2)}, {p: -1})
+symmetric_drawn = declare("A", [], (A,), free(matrix("A", n, n, symmetric=True)))
+identity_drawn = declare("A", [], (A,), lambda generator, size: [sp.eye(size)])
+one_size = declare("A and B", [], (A, B), lambda generator, size: [sp.Matrix([[{1: 2}[size]]])] * 2)
+two_alone = declare(
+    "A", [], (A,), lambda generator, size: [random_matrix(generator, A.letter, {n: {2: 2}[size]})]
+)
+Ri = matrix("Ri", n, n)
+inverse_drawn_as_one = declare(
+    "Ri inverts A",
+    [rule(A @ Ri, eye(n)), rule(Ri @ A, eye(n))],
+    (A, Ri),
+    lambda generator, size: [sp.eye(size), sp.eye(size)],
+)
+orthogonal_drawn_as_swap = declare(
+    "A is orthogonal",
+    [rule(A.T @ A, eye(n)), rule(A @ A.T, eye(n))],
+    (A,),
+    lambda generator, size: [sp.eye(size)[::-1, :]],
+)
+divided = Declaration(
+    "p A B = C",
+    (rule(A @ B, C / p),),
+    (A.letter, B.letter, C.letter),
+    lambda generator, sizes: (
+        dict.fromkeys((A.letter, B.letter), sp.eye(sizes[n]))
+        | {C.letter: 2 * sp.eye(sizes[n]), p: sp.Integer(2)}
+    ),
+)
+twice = matrix("M", n, n), matrix("M", n, n, symmetric=True)
 contradiction = (
     declare("A² = 0", [rule(A @ A, zero(n, n))], (A,), lambda generator, size: [sp.zeros(size, size)]),
     declare("A² = I", [rule(A @ A, eye(n))], (), lambda generator, size: []),
@@ -199,6 +234,32 @@ FALSE = [
         "drawn diagonal, but not said", A=((0, 1), (0, 0)), B=((0, 1), (0, 0))),
     false("a nilpotent matrix vanishes at n = 1", lambda: under(A, zero(n, n), nilpotent_of_zero, sizes=ONE),
         "n = 2", A=((0, 1), (0, 0))),
+    false("A² → 0, drawn as 0", lambda: under(A, zero(n, n), nilpotent_drawn_as_zero), "drawn zero, but not said",
+        A=((0, 1), (0, 0))),
+    false("A² → 0, drawn with one entry: of rank one", lambda: under(A @ B @ A @ B @ A, trace(A @ B) ** 2 * A,
+        nilpotent_of_zero), "rank 2 at n = 4", A=((0, 0, 1, 0), (0, 0, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0)),
+        B=((0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 0), (0, 2, 0, 0))),
+    false("a number, drawn as 1", lambda: under(p * A, A, one_drawn), "p = 2", p=2, A=((1, 0), (0, 1))),
+    false("a letter without rules, drawn symmetric", lambda: under(A.T, A, symmetric_drawn),
+        "drawn symmetric, but not said", A=((0, 1), (0, 0))),
+    false("a letter without rules, drawn as I", lambda: under(A @ B, B, identity_drawn, sizes=ONE),
+        "drawn as I, but not said", A=((0, 1), (0, 0)), B=((1, 0), (0, 1))),
+    false("drawn at n = 1 alone", lambda: under(A @ B, B @ A, one_size, sizes=ONE), "no other shape is drawn",
+        A=((0, 1), (0, 0)), B=((0, 0), (1, 0))),
+    false("drawn at n = 2 alone", lambda: under(A @ A, trace(A) * A + (trace(A @ A) - trace(A) ** 2) / 2 * eye(n),
+        two_alone, sizes=({n: 2},)), "Cayley-Hamilton of n = 2", A=((1, 0, 0), (0, 2, 0), (0, 0, 3))),
+    false("a root that is drawn with full rank", lambda: under(Ri @ A @ Ri, A, inverse_drawn_as_one),
+        "drawn as I, but not said", A=((2, 0), (0, 2)), Ri=((R(1, 2), 0), (0, R(1, 2)))),
+    false("a permutation of two", lambda: under(A @ A @ A @ A, eye(n), orthogonal_drawn_as_swap),
+        "drawn as a swap, but not said", A=((R(3, 5), R(-4, 5)), (R(4, 5), R(3, 5)))),
+    false("an orthogonal matrix squares to I", lambda: under(A @ A, eye(n), orthogonal_drawn_as_swap),
+        "drawn as a swap, but not said", A=((0, -1), (1, 0))),
+    false("p < 0, drawn positive", lambda: under(sp.sqrt(p**2) * A, -p * A, wrong_sign), "p is drawn as 2",
+        check=breaks(wrong_sign)),
+    false("a rule that divides by what may vanish", lambda: under(p * A @ B, C, divided), "p = 0: A B = 0, C = I",
+        check=lambda: divided.rules[0].right.terms != {}),
+    false("two letters of one name", lambda: under(g.T @ twice[0] @ h, h.T @ twice[1] @ g), "one is not symmetric",
+        check=lambda: twice[0].letter != twice[1].letter),
     false("AB → BA: a conservation", lambda: MatrixConservation(A @ B - B @ A, {A: C}, ANY, Rules(commute)),
         "the sampler draws AB ≠ BA", check=breaks(commute)),
     false("AB → BA: a velocity", lambda: MatrixDynamics(A @ A, 2 * B @ A, {A: B}, ANY, Rules(commute)),
@@ -231,6 +292,14 @@ TRUE = [
     true("reflection keeps norms",
         lambda: under(h.T @ (eye(n) - 2 * g @ g.T) @ (eye(n) - 2 * g @ g.T) @ h, h.T @ h, unit(g))),
     true("roots of positive rates", lambda: under(sp.sqrt(p**2 * q**2) * A, p * q * A, positive_rates(p, q))),
+    true("a nilpotent matrix, drawn as 0", lambda: under(A @ A @ B, zero(n, n), nilpotent_drawn_as_zero)),
+    true("a letter without rules, drawn symmetric", lambda: under(A @ B - A @ B, zero(n, n), symmetric_drawn)),
+    true("what is drawn at n = 1 alone", lambda: under((A + B) @ A, A @ A + B @ A, one_size, sizes=ONE)),
+    true("what is drawn at n = 2 alone", lambda: under(trace(A @ B), trace(B @ A), two_alone, sizes=({n: 2},))),
+    true("an inverse, drawn as I", lambda: under(Ri @ A @ Ri, Ri, inverse_drawn_as_one)),
+    true("an orthogonal matrix, drawn as a swap", lambda: under(A @ A.T @ A, A, orthogonal_drawn_as_swap)),
+    true("a rule that divides by what does not vanish", lambda: under(p * A @ B, C, divided, nonzero(p))),
+    true("a number, drawn as 1", lambda: under(p * A + A, (p + 1) * A, one_drawn)),
     true("a generator that keeps a projector",
         lambda: MatrixConservation(trace(A @ A), {A: A @ B - B @ A}, ANY)),
     true("orthogonal under a skew generator",

@@ -459,7 +459,7 @@ def _entries(x: Any, at: Point, sizes: dict[Any, int], nonzero: bool = False) ->
     """The entries, exactly; with `nonzero`, whether any of them is not zero."""
     found = evaluate(x, at, sizes)
     flat = [sp.sympify(c) for c in (found if isinstance(x, Expression) else [found])]
-    if any(c.has(sp.zoo, sp.nan, sp.oo) for c in flat):
+    if any(c.has(sp.zoo, sp.nan, sp.oo, sp.I) for c in flat):  # not a real number
         raise ZeroDivisionError
     return any(abs(number(c)) > EQUAL for c in flat) if nonzero else [number(c) for c in flat]
 
@@ -486,7 +486,7 @@ def _matrix_moves(statement: Any, at: Point, sizes: dict[Any, int]) -> bool:
         return [(f - b) / number(2 * h) for f, b in zip(forth, back, strict=True)]
 
     for r in statement.rules.rules:
-        if letters_of(from_word(r.left)) & set(speeds) and any(
+        if (letters_of(from_word(r.left)) | letters_of(r.right)) & set(speeds) and any(
             abs(c) > SMALL for c in rate(from_word(r.left) - r.right)
         ):
             return True

@@ -1,6 +1,6 @@
 """Vectors of any dimension and isotropic operators: true in low dimension only, or for parallel vectors only."""
 
-from sympy import Matrix, sqrt
+from sympy import Integer, Matrix, sqrt
 
 from symdyn.calculus.gram import gradient, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
@@ -19,6 +19,27 @@ def gram_determinant(*vectors):
     )
 
 
+def flat(largest, count=3):
+    """A sampler of vectors that was made for dimensions up to one alone."""
+
+    def sampler(rng, d):
+        if d > largest:
+            raise IndexError(d)
+        return {v: [Integer(rng.randint(1, 9)) for _ in range(d)] for v in (v1, v2, v3)[:count]}
+
+    return sampler
+
+
+def in_a_plane(rng, d):
+    """Vectors of any dimension of which only two coordinates are not zero."""
+    return {v: [Integer(rng.randint(1, 9) if k < 2 else 0) for k in range(d)] for v in (v1, v2, v3)}
+
+
+def parallel(rng, d):
+    drawn = [Integer(rng.randint(1, 9)) for _ in range(d)]
+    return {v1: drawn, v2: [2 * x for x in drawn]}
+
+
 E1, E2, E3, E4 = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 
 # fmt: off
@@ -35,6 +56,33 @@ FALSE = [
         v1=(1, 0), v2=(0, 1)),
     false("Gram determinant of two vectors, sampled in d = 1", lambda: Identity(gram_determinant(v1, v2), 0),
         "1 for d = 2", on=Domain((), (v1, v2), dimensions=(1,)), v1=(1, 0), v2=(0, 1)),
+    false("Gram determinant of four vectors, sampled to d = 3",
+        lambda: Identity(gram_determinant(v1, v2, v3, v4), 0), "1 for d = 4",
+        on=Domain((), (v1, v2, v3, v4), dimensions=(1, 2, 3)), v1=E1, v2=E2, v3=E3, v4=E4),
+    false("Gram determinant of three vectors, of a sampler to d = 2",
+        lambda: Identity(gram_determinant(v1, v2, v3), 0), "1 for d = 3",
+        on=Domain((), (v1, v2, v3), dimensions=(1, 2), sampler=flat(2)), v1=(1, 0, 0), v2=(0, 1, 0), v3=(0, 0, 1)),
+    false("Gram determinant of three vectors, of a sampler that lies in a plane",
+        lambda: Identity(gram_determinant(v1, v2, v3), 0), "1 for d = 3",
+        on=Domain((), (v1, v2, v3), sampler=in_a_plane), v1=(1, 0, 0), v2=(0, 1, 0), v3=(0, 0, 1)),
+    false("parallel, as the sampler draws them", lambda: Identity(inner(v1, v2) ** 2, norm2(v1) * norm2(v2)),
+        "orthogonal", on=Domain((), (v1, v2), sampler=parallel), v1=(1, 0), v2=(0, 1)),
+    false("a number that the sampler draws as 1", lambda: Identity(a * norm2(v1), norm2(v1)), "a = 2",
+        on=Domain((a,), (v1,), sampler=lambda rng, d: {a: Integer(1)}), a=2, v1=(1,)),
+    false("a multiple of I, sampled in d = 1", lambda: Identity(outer(v1, v1), norm2(v1) * identity()), "d = 2",
+        on=Domain((), (v1,), dimensions=(1,)), v1=(1, 0)),
+    false("outer products commute, sampled in d = 1",
+        lambda: Identity(outer(v1, v2) @ outer(v2, v1), outer(v2, v1) @ outer(v1, v2)), "d = 2",
+        on=Domain((), (v1, v2), dimensions=(1,)), v1=(1, 0), v2=(0, 1)),
+    false("a Hessian of d = 1, sampled there",
+        lambda: Identity(hessian(norm2(v1) ** 2, v1), 12 * norm2(v1) * identity()), "d = 2",
+        on=Domain((), (v1,), dimensions=(1,)), v1=(1, 0)),
+    false("three vectors in the plane, where d >= 2", lambda: Identity(gram_determinant(v1, v2, v3), 0),
+        "1 for d = 3", on=Domain((), (v1, v2, v3), dimensions=(2,), words="d >= 2"), v1=(1, 0, 0), v2=(0, 1, 0),
+        v3=(0, 0, 1)),
+    false("Lagrange's vector, sampled in d = 1",
+        lambda: Identity(norm2(v1) * v2, inner(v1, v2) * v1), "d = 2", on=Domain((), (v1, v2), dimensions=(1,)),
+        v1=(1, 0), v2=(0, 1)),
     false("a Gram determinant does not vanish", lambda: Inequality(gram_determinant(v1, v2), "!="),
         "0 when parallel", v1=(1, 0), v2=(2, 0)),
     false("a Gram determinant is positive", lambda: Inequality(gram_determinant(v1, v2, v3), ">"),
@@ -67,6 +115,11 @@ FALSE = [
     false("an inner product does not vanish", lambda: Inequality(inner(v1, v2), "!="), "orthogonal", v1=(1, 0),
         v2=(0, 1)),
     false("a distance is positive", lambda: Inequality(norm2(v1 - v2), ">"), "equal", v1=(1,), v2=(1,)),
+    false("a form of three vectors that is not one of squares",
+        lambda: Inequality(norm2(v1) + norm2(v2) + norm2(v3) - 2 * inner(v1, v2) - 2 * inner(v2, v3) - 2 * inner(v1,
+            v3), ">="), "three alike", v1=(1,), v2=(1,), v3=(1,)),
+    false("a square, less 10⁻¹²", lambda: Inequality(norm2(v1 - v2), ">=", TINY * norm2(v1)), "equal", v1=(1,),
+        v2=(1,)),
     false("a sum is not zero", lambda: Inequality(norm2(v1 + v2), ">"), "opposite", v1=(1,), v2=(-1,)),
     false("triangle strictly", lambda: Inequality(sqrt(norm2(v1 + v2)), "<", sqrt(norm2(v1)) + sqrt(norm2(v2))),
         "parallel", v1=(1,), v2=(1,)),
@@ -136,6 +189,17 @@ FALSE = [
 
 TRUE = [
     true("parallelogram", lambda: Identity(norm2(v1 + v2) + norm2(v1 - v2), 2 * norm2(v1) + 2 * norm2(v2))),
+    true("Gram determinant of three vectors in a plane", lambda: Identity(gram_determinant(v1, v2, v3), 0),
+        on=Domain((), (v1, v2, v3), words="d <= 2"), v1=(1, 0), v2=(0, 1), v3=(1, 1), check=lambda: True),
+    true("a multiple of I on a line", lambda: Identity(outer(v1, v1), norm2(v1) * identity()),
+        on=Domain((), (v1,), words="d = 1"), v1=(2,), check=lambda: True),
+    true("Lagrange, of a sampler to d = 2",
+        lambda: Identity(norm2(norm2(v1) * v2 - inner(v1, v2) * v1),
+            norm2(v1) * (norm2(v1) * norm2(v2) - inner(v1, v2) ** 2)),
+        on=Domain((), (v1, v2), dimensions=(1, 2), sampler=flat(2, 2))),
+    true("polarisation, of a sampler that draws parallel vectors",
+        lambda: Identity(norm2(v1 + v2) - norm2(v1 - v2), 4 * inner(v1, v2)),
+        on=Domain((), (v1, v2), sampler=parallel)),
     true("polarisation", lambda: Identity(norm2(v1 + v2) - norm2(v1 - v2), 4 * inner(v1, v2))),
     true("Lagrange",
         lambda: Identity(norm2(norm2(v1) * v2 - inner(v1, v2) * v1),
@@ -150,6 +214,10 @@ TRUE = [
     true("a root of it on a > 0", lambda: Identity(sqrt(norm2(a * v1)), a * sqrt(norm2(v1))),
         on=Domain((a,), (v1,), cells=(Cell("positive", {a: 1}),))),
     true("a square", lambda: Inequality(norm2(v1 - v2), ">=")),
+    true("a form of three vectors",
+        lambda: Inequality(norm2(v1) + norm2(v2) + norm2(v3), ">=", inner(v1, v2) + inner(v2, v3) + inner(v1, v3))),
+    true("1 + a square of a difference", lambda: Inequality(1 + norm2(v1 - 2 * v2), ">")),
+    true("minus a square of a difference", lambda: Inequality(-norm2(v1 - 2 * v2), "<=")),
     true("1 + a square", lambda: Inequality(1 + norm2(v1), ">")),
     true("Cauchy-Schwarz", lambda: Inequality(norm2(v1) * norm2(v2), ">=", inner(v1, v2) ** 2)),
     true("a gradient", lambda: Identity(gradient(norm2(v1) ** 2, v1), 4 * norm2(v1) * v1)),

@@ -14,8 +14,10 @@ import sympy
 from symdyn.calculus.matrix.arrays import evaluate
 from symdyn.calculus.matrix.expression import Expression, eye, from_word, matrix
 from symdyn.calculus.matrix.rules import Declaration, Sizes, random_matrix, random_rational, rule
-from symdyn.calculus.matrix.transform import letters_of, symbols_of
+from symdyn.calculus.matrix.transform import WORD_SYMBOLS, letters_of, symbols_of
 from symdyn.calculus.matrix.words import number_of, plainness, same_size
+
+_DRAWS = 20
 
 
 def cayley(generator: random.Random, n: int) -> sympy.Matrix:
@@ -68,13 +70,28 @@ def unit(u: Expression) -> Declaration:
 
 
 def positive(*symbols: Any) -> Declaration:
-    """Scalars that are positive, such as learning rates."""
+    """Scalars that are positive, such as learning rates, and 1×1 words and traces that are: a vᵀv where v is not zero.
+
+    A word with an index is positive for each value of it. Raises TypeError for what is neither.
+    """
+    for symbol in symbols:
+        if not isinstance(symbol, sympy.Symbol):
+            raise TypeError(
+                f"{symbol} is neither a symbol nor one 1×1 word or trace; of other scalars use nonzero(…)"
+            )
+    numbers = [symbol for symbol in symbols if not isinstance(symbol, WORD_SYMBOLS)]
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
-        return {symbol: abs(random_rational(generator)) for symbol in symbols}
+        return {symbol: abs(random_rational(generator)) for symbol in numbers}
 
     names = ", ".join(str(symbol) for symbol in symbols)
     return Declaration(f"{names} positive", (), (), sampler, dict.fromkeys(symbols, 1))
+
+
+def nonzero(*scalars: Any) -> Declaration:
+    """Scalars of numbers and words, without an index, that do not vanish: a denominator."""
+    names = ", ".join(str(scalar) for scalar in scalars)
+    return Declaration(f"{names} not zero", (), (), lambda generator, sizes: {}, nonzero=scalars)
 
 
 def projector(p: Expression) -> Declaration:
@@ -85,7 +102,7 @@ def projector(p: Expression) -> Declaration:
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         n = number_of(letter.rows, sizes)
-        q = orthonormal_columns(generator, n, (n + 1) // 2)
+        q = orthonormal_columns(generator, n, generator.randint(0, n))
         return {letter: q * q.T}
 
     return Declaration(f"{letter.name} is a projector", (rule(p @ p, p),), (letter,), sampler)
@@ -177,10 +194,14 @@ def inverse_of(name: str, expression: Expression, latex: str = "") -> tuple[Expr
     letters = sorted(letters_of(expression), key=lambda letter: letter.name)
 
     def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
-        drawn: dict[Any, Any] = {letter: random_matrix(generator, letter, sizes) for letter in letters}
-        for symbol in sorted(symbols_of(expression) - set(sizes), key=lambda symbol: symbol.name):
-            drawn[symbol] = random_rational(generator)
-        value = evaluate(expression, drawn, sizes)
-        return sampler(generator, sizes) if value.det() == 0 else drawn | {inverse.letter: value.inv()}
+        for _ in range(_DRAWS):
+            drawn: dict[Any, Any] = {letter: random_matrix(generator, letter, sizes) for letter in letters}
+            for symbol in sorted(symbols_of(expression) - set(sizes), key=lambda symbol: symbol.name):
+                drawn[symbol] = random_rational(generator)
+            value = evaluate(expression, drawn, sizes)
+            if value.det() != 0:
+                return drawn | {inverse.letter: value.inv()}
+        raise ValueError(f"{expression!r} is never invertible where the sizes are {dict(sizes)}")
 
-    return inverse, Declaration(f"{name} is an inverse", rules, (inverse.letter, *letters), sampler)
+    described = f"{name} is an inverse"
+    return inverse, Declaration(described, rules, (inverse.letter, *letters), sampler, in_the_limit=True)

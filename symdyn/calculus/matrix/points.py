@@ -33,12 +33,12 @@ def letters_at_random(symbols: Iterable[Any], rng: random.Random, degenerate: st
     """Matrices for the letters of word symbols, numbers for the other symbols in them, and what the words are.
 
     `degenerate` makes all letters "zero", of rank "one" or the "same" where their shapes are; letters that are inverted
-    somewhere stay invertible. Sizes are drawn from 1 to 3.
+    somewhere stay invertible. Sizes are drawn from 1 to 4.
     """
     words = [s for s in symbols if is_word(s)]
     letters = sorted(set().union(*(letters_of(w) for w in words)), key=lambda letter: letter.name)
     sizes = {
-        s: rng.randint(1, 3) for s in sorted(set().union(*(_sizes(letter) for letter in letters)), key=str)
+        s: rng.randint(1, 4) for s in sorted(set().union(*(_sizes(letter) for letter in letters)), key=str)
     }
     values: dict[Any, Any] = {}
     inverted = any("^-1" in str(w) for w in words)

@@ -8,19 +8,23 @@ which the expression does not vanish, and these refute it.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
+from sympy.matrices.exceptions import NonInvertibleMatrixError
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix.arrays import evaluate
 from symdyn.calculus.matrix.expression import Expression, from_scalar, from_word, kron, trace, vec
-from symdyn.calculus.matrix.sums import ScalarSum
+from symdyn.calculus.matrix.sums import ScalarSum, indices_of, rename_scalar
 from symdyn.calculus.matrix.transform import WORD_SYMBOLS, letters_of, summed, symbols_of
 from symdyn.calculus.matrix.words import (
+    Basis,
+    Index,
     Kron,
     Letter,
     Scalar,
@@ -38,6 +42,7 @@ Sizes = Mapping[Any, int]
 Sampler = Callable[[random.Random, Sizes], dict[Any, Any]]
 
 _STEPS = 2_000
+_DRAWS = 50
 _LONGEST_WORD = 100
 
 
@@ -86,7 +91,10 @@ def rule(left: Expression, right: Any) -> Rule:
 class Declaration:
     """Rules that hold for some letters, with a sampler of rational matrices that satisfy them exactly.
 
-    `signs` gives +1 or -1 to scalar symbols, which the sampler must draw accordingly.
+    `signs` gives +1 or -1 to scalar symbols, which the sampler must draw accordingly, and to 1×1 words and traces; one
+    with an index has the sign for each value of it. Scalars of words that are `nonzero` do not vanish. What is drawn is
+    drawn anew until this holds. `in_the_limit` says that what the rules stand for is defined where a number that
+    they divide by vanishes, and continuous there, so that what follows from them does so too.
     """
 
     name: str
@@ -94,14 +102,20 @@ class Declaration:
     letters: tuple[Letter, ...]
     sampler: Sampler
     signs: Mapping[Any, int] = field(default_factory=dict, hash=False)
+    nonzero: tuple[Any, ...] = ()
+    in_the_limit: bool = False
 
 
 class Rules:
-    """Declarations together, used for rewriting. Each rule also acts transposed, where that does not undo it."""
+    """Declarations together, used for rewriting. Each rule also acts transposed, where that does not undo it.
+
+    `derived` are further rules; those of them that follow from the others, as `completed` finds them, are `implied`.
+    """
 
     def __init__(self, *declarations: Declaration, derived: Iterable[Rule] = ()) -> None:
         self.declarations = declarations
         self.derived = tuple(derived)
+        self.implied: tuple[Rule, ...] = ()
         seen: dict[Word, Rule] = {}
         for declared in (*(r for d in declarations for r in d.rules), *self.derived):
             back = from_word(declared.T.left) == declared.right  # of a rule that commutes symmetric letters
@@ -109,11 +123,20 @@ class Rules:
                 seen.setdefault(oriented.left, oriented)
         self.rules = tuple(seen.values())
         self.signs = {symbol: sign for d in declarations for symbol, sign in d.signs.items()}
+        self.word_signs = {
+            _of_any_index(symbol): sign
+            for symbol, sign in self.signs.items()
+            if isinstance(symbol, WORD_SYMBOLS)
+        }
+
+        self.nonzero = tuple(x for d in declarations for x in d.nonzero)
 
     def sign_of(self, symbol: Any) -> int | None:
         """±2 for a symbol declared positive or negative, 1 for vᵀv, which is not negative, None if unknown."""
         if symbol in self.signs:
             return 2 * self.signs[symbol]
+        if self.word_signs and (sign := self.word_signs.get(_of_any_index(symbol))) is not None:
+            return 2 * sign
         return 1 if isinstance(symbol, ScalarWord) and _is_square(symbol.word) else None
 
     def normal_form(self, x: Any) -> Any:
@@ -215,16 +238,45 @@ class Rules:
             unresolved = rules.unresolved()
             if not unresolved:
                 return rules
-            rules = Rules(*self.declarations, derived=(*rules.derived, _orient(unresolved[0])))
+            implied = (*rules.implied, _orient(unresolved[0]))
+            rules = Rules(*self.declarations, derived=(*self.derived, *implied))
+            rules.implied = implied
         raise ValueError(f"the rules are not confluent after adding {most} consequences")
 
     def sample(self, x: Any, sizes: Sizes, seed: int = 0) -> dict[Any, Any]:
-        """Rational values for all letters and symbols of x that satisfy the declarations exactly.
+        """Rational values for all letters and symbols of x, or of several, that satisfy the declarations exactly.
 
         Letters without a declaration are drawn freely (symmetric ones symmetric, square ones invertible).
-        Raises ValueError where two declarations draw the same letter.
+        Raises ValueError where two declarations draw the same letter, and where no draw has the signs of the words.
         """
         generator = random.Random(seed)
+        for _ in range(_DRAWS):
+            values = self._draw(x if isinstance(x, tuple) else (x,), sizes, generator)
+            if self.admits(values, sizes):
+                return values
+        words = (*self.word_signs, *self.nonzero)
+        raise ValueError(f"no draw has the signs that are declared of {', '.join(map(str, words))}")
+
+    def admits(self, values: Mapping[Any, Any], sizes: Sizes) -> bool:
+        """Whether the words of which all letters are given have the signs that are declared, and do not vanish."""
+        known = values.keys() | sizes.keys()
+        for x in self.nonzero:
+            if letters_of(x) | symbols_of(x) <= known:
+                try:
+                    if evaluate(x, values, sizes) == 0:
+                        return False
+                except NonInvertibleMatrixError:
+                    return False
+        for word, sign in self.word_signs.items():
+            if letters_of(word) <= values.keys():
+                free = sorted(indices_of(word), key=str)
+                every = itertools.product(*(range(number_of(k.size, sizes)) for k in free))
+                places = [dict(zip(free, at, strict=True)) for at in every]
+                if any(evaluate(word, values, sizes, at) * sign <= 0 for at in places):
+                    return False
+        return True
+
+    def _draw(self, xs: tuple[Any, ...], sizes: Sizes, generator: random.Random) -> dict[Any, Any]:
         values: dict[Any, Any] = {}
         for declaration in self.declarations:
             drawn = declaration.sampler(generator, sizes)
@@ -234,9 +286,11 @@ class Rules:
                     f"{', '.join(twice)} would be drawn twice; declare their rules together, with one sampler"
                 )
             values.update(drawn)
-        for letter in sorted(letters_of(x) - set(values), key=lambda letter: letter.name):
+        letters = set().union(*map(letters_of, (*xs, *self.word_signs, *self.nonzero)))
+        symbols = set().union(*map(symbols_of, (*xs, *self.nonzero)))
+        for letter in sorted(letters - set(values), key=lambda letter: letter.name):
             values[letter] = random_matrix(generator, letter, sizes)
-        for symbol in sorted(symbols_of(x) - set(sizes) - set(values), key=lambda symbol: symbol.name):
+        for symbol in sorted(symbols - set(sizes) - set(values), key=lambda symbol: symbol.name):
             values[symbol] = random_rational(generator)
         return values
 
@@ -248,6 +302,15 @@ class Rules:
             if not (value.is_zero_matrix if isinstance(x, Expression) else value == 0):
                 return values
         return None
+
+
+def _of_any_index(symbol: Any) -> Any:
+    """A word with its indices named by their order in it, so that it is the same for all of them."""
+    if not isinstance(symbol, WORD_SYMBOLS) or isinstance(symbol, ScalarSum):
+        return symbol
+    indices = dict.fromkeys(f.index for f in symbol.word.factors if isinstance(f, Basis))
+    names = {k: Index(f"any{i}", k.size) for i, k in enumerate(indices)}
+    return rename_scalar(symbol, names) if names else symbol
 
 
 def _is_square(word: Word) -> bool:

@@ -34,7 +34,12 @@ def as_size(value: object) -> Size:
 
 def number_of(size: Size, sizes: Mapping[Any, int]) -> int:
     """The size as a number. Raises ValueError where `sizes` does not determine it."""
-    number = formula(size).subs({symbol: formula(length) for symbol, length in sizes.items()})
+    if size in sizes:
+        return int(sizes[size])
+    number = formula(size)
+    if number.is_Integer:
+        return int(number)
+    number = number.subs({symbol: formula(length) for symbol, length in sizes.items()})
     if not number.is_Integer:
         raise ValueError(f"the size {size} is not known; give it in sizes")
     return int(number)
@@ -304,7 +309,7 @@ class TraceWord(sympy.Symbol):  # type: ignore[misc, unused-ignore]
 
 
 def spelling(word: Word) -> str:
-    """The word with the shapes of its letters."""
+    """The word with the shapes of its letters, and whether they are symmetric."""
     parts = []
     for factor in word.factors:
         if isinstance(factor, Kron):
@@ -313,7 +318,8 @@ def spelling(word: Word) -> str:
             parts.append(f"vec({spelling(factor.word)})" + ("'" if factor.transposed else ""))
         else:
             rows, cols = factor.shape
-            parts.append(f"{factor.key}[{rows},{cols}]")
+            symmetric = isinstance(factor, Occurrence) and factor.letter.symmetric
+            parts.append(f"{factor.key}[{rows},{cols}{',s' if symmetric else ''}]")
     return "*".join(parts) or f"I[{word.rows}]"
 
 

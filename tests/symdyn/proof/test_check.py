@@ -154,7 +154,7 @@ def test_a_cell_may_fix_an_inner_product_and_keeps_only_vectors_that_have_it():
     assert decide(Identity(norm2(a * w + r), (a**2 + 1) * norm2(w)), domain).outcome == "PROVED"
     assert decide(Identity(norm2(a * w + r), a**2 * norm2(w)), domain).holds is False
     with pytest.raises(EmptyDomain):
-        list(Domain((a,), (w, r), (across,), dimensions=(1,), sampler=turned).points(across))
+        list(Domain((a,), (w, r), (across,), sampler=turned, words="d = 1").points(across))
 
 
 def test_a_bare_vector_is_a_side_of_an_identity():

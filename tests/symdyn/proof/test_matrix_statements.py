@@ -55,6 +55,9 @@ def test_roots_of_squares_are_drawn_with_declared_signs():
     a2, w2 = (out.T @ out).scalar(), (into.T @ into).scalar()
     kappa = sp.sqrt((p * a2 - q * w2) ** 2 + 4 * p * q * a2 * w2)
     share = (kappa + p * a2 - q * w2) / (2 * a2)
-    claim = MatrixIdentity(sum_over(k, share * out @ out.T), p * A.T @ A, SIZES, Rules(positive(p, q)))
+    claim = MatrixIdentity(sum_over(k, share * out @ out.T), p * A.T @ A, SIZES, Rules(positive(p, q, a2)))
     assert verify(claim).outcome == "PROVED"
+    assert (
+        verify(MatrixIdentity(claim.lhs, claim.rhs, SIZES, Rules(positive(p, q)))).holds is False
+    )  # a_k = 0
     assert verify(MatrixIdentity(claim.lhs, claim.rhs, SIZES)).holds is False
