@@ -350,7 +350,12 @@ class Pointwise:
         """Numerators and denominators as the variable has come to its point: where they vanish, a limit is another."""
         parts = [part for f in formulas for part in sp.fraction(sp.together(f)) if self.to.is_finite]
         at = [part.subs(self.variable, self.to) for part in parts if not part.has(*JUMPING)]
-        factors = [f for x in map(sp.expand, at) if x.free_symbols and x.is_polynomial() for f, _ in sp.factor_list(x)[1]]
+        factors = [
+            f
+            for x in map(sp.expand, at)
+            if x.free_symbols and x.is_polynomial()
+            for f, _ in sp.factor_list(x)[1]
+        ]
         return [f for f in dict.fromkeys(factors) if f.free_symbols]
 
     def critical(self, domain: Domain, cell: Cell) -> list[sp.Expr]:
