@@ -21,6 +21,7 @@ import sympy as sp
 
 from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
+from symdyn.hypothesis import Hypothesis, checked, refuse_silent
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
@@ -55,6 +56,7 @@ class Result:
         few_mutants: str = "",
         requires: tuple[tuple[str, Any, str], ...] = (),
         topic: str | None = None,
+        hypotheses: tuple[Hypothesis, ...] = (),
     ) -> None:
         self.function = function
         self.module = function.__module__
@@ -66,6 +68,7 @@ class Result:
         self.argument_names = arguments
         self.few_mutants = few_mutants
         self.requires = requires
+        self.hypotheses = checked(hypotheses)
         self.__doc__ = inspect.getdoc(function)
         if not self.__doc__:
             raise ValueError(f"{self.key}: say in a docstring what the result is")
@@ -157,6 +160,7 @@ class Result:
         """The verdict on the statement and its mutants, without what the result stands on."""
         from symdyn.proof.check import verify
 
+        refuse_silent(self)
         if not hasattr(self, "_alone"):
             self._alone = verify(self.statement, self.domain, self.few_mutants)
         return self._alone

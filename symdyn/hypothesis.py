@@ -1,0 +1,287 @@
+"""Hypotheses: the conditions under which a result is claimed, each with where it comes from.
+
+    stated("Sec. 2, below Eq. (3)", "δ > 0", delta)
+    standing("App. A", "the learning rates are positive", eta_a > 0, eta_w > 0)
+    added("β_* ≠ 0", norm2(beta_star), counterexample=at_zero)
+
+*Stated*: the paper says it at the place, or the formula that it prints there is defined only so. *Standing*: it holds
+throughout the section that is named. *Added*: the paper does not say it, and the entry is conditional. What a result
+restricts, by its domain, those of its facts, ``requires`` and the declarations of its matrices, is read off by
+``restrictions``; each has to be what some hypothesis is about, or the result restricts silently.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from symdyn.calculus.formula import formula
+from symdyn.calculus.vectors import Dot
+
+if TYPE_CHECKING:
+    from symdyn.domain import Cell, Domain
+    from symdyn.proof.verdict import Verdict
+    from symdyn.result import Result
+    from symdyn.statement import Statement
+
+ORIGINS = ("stated", "standing", "added")
+DIMENSION = "d"
+"""What a hypothesis on the dimension of the vectors is about."""
+
+
+class SilentRestriction(ValueError):
+    """A result is claimed under a condition of which nothing says where it comes from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """A condition in words, its origin, the place in the paper, and the quantities or relations that it is about.
+
+    `counterexample` returns the claim at a point where the hypothesis fails, which the engine refutes.
+    """
+
+    words: str
+    origin: str
+    place: str = ""
+    about: tuple[Any, ...] = ()
+    counterexample: Callable[[], Statement] | None = None
+
+    def __post_init__(self) -> None:
+        if self.origin not in ORIGINS:
+            raise ValueError(f"the origin of a hypothesis is one of {', '.join(ORIGINS)}, not {self.origin!r}")
+        if not (isinstance(self.words, str) and self.words.strip()):
+            raise ValueError(f"say in words what the {self.origin} hypothesis supposes, not {self.words!r}")
+        if not isinstance(self.place, str) or (self.origin != "added") != bool(self.place.strip()):
+            wanted = "no place in a paper" if self.origin == "added" else "the place in the paper first"
+            raise ValueError(f"'{self.words}' is {self.origin}, which has {wanted}, not {self.place!r}")
+        if self.counterexample is not None and not callable(self.counterexample):
+            raise ValueError(f"the counterexample to '{self.words}' is a function that returns a statement")
+
+    @property
+    def source(self) -> str:
+        """The origin with its place: `stated, Sec. 2`, `added`."""
+        return f"{self.origin}, {self.place}" if self.place else self.origin
+
+    def covers(self, restriction: Restriction) -> bool:
+        """Whether a restriction is what the hypothesis is about: the relation itself, or one of its quantities."""
+        return any(_names(x, restriction) for x in self.about)
+
+    def refutation(self) -> Verdict | None:
+        """The engine's verdict on the claim where the hypothesis fails; None where no counterexample is given."""
+        from symdyn.proof.check import decide
+
+        return None if self.counterexample is None else decide(self.counterexample(), None)
+
+    def as_json(self) -> dict[str, str]:
+        return {"origin": self.origin, "place": self.place, "words": self.words}
+
+
+def stated(place: str, words: str, *about: Any) -> Hypothesis:
+    """A condition that the paper states at a place, or under which alone the formula that it prints is defined."""
+    return Hypothesis(words, "stated", place, about)
+
+
+def standing(place: str, words: str, *about: Any) -> Hypothesis:
+    """A condition that holds throughout a section of the paper."""
+    return Hypothesis(words, "standing", place, about)
+
+
+def added(words: str, *about: Any, counterexample: Callable[[], Statement] | None = None) -> Hypothesis:
+    """A condition that the paper does not say: what holds under it alone is conditional."""
+    return Hypothesis(words, "added", "", about, counterexample)
+
+
+def checked(hypotheses: Any) -> tuple[Hypothesis, ...]:
+    """The hypotheses as they are declared. Raises TypeError for anything else."""
+    if isinstance(hypotheses, Hypothesis):
+        raise TypeError("write hypotheses as a tuple, hypotheses=(stated(…),)")
+    found = tuple(hypotheses)
+    for x in found:
+        if not isinstance(x, Hypothesis):
+            raise TypeError(f"a hypothesis is made by stated(), standing() or added(), not {x!r}")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """Something that keeps a claim from being made everywhere: in words, with the quantities that it restricts."""
+
+    text: str
+    quantities: frozenset[Any]
+    relation: Any = None
+
+
+def _names(x: Any, restriction: Restriction) -> bool:
+    if isinstance(x, sp.core.relational.Relational):
+        return restriction.relation is not None and _canonical(x) == restriction.relation
+    return any(x is q or (type(x) is type(q) and x == q) for q in restriction.quantities)
+
+
+def _canonical(relation: Any) -> Any:
+    return relation.canonical if isinstance(relation, sp.core.relational.Relational) else None
+
+
+def quantities_of(*parts: Any) -> frozenset[Any]:
+    """Scalars, vectors and inner products that occur in expressions."""
+    found: set[Any] = set()
+    for part in parts:
+        if isinstance(part, sp.Basic):
+            dots = part.atoms(Dot)
+            found |= part.free_symbols | dots
+            found |= {vector for dot in dots for vector in (dot.left, dot.right)}
+            found |= {applied.func for applied in part.atoms(sp.core.function.AppliedUndef)}
+        else:
+            found.add(part)
+    return frozenset(found)
+
+
+def _restriction(relation: Any, text: str = "") -> Restriction:
+    return Restriction(text or str(relation), quantities_of(relation), _canonical(relation))
+
+
+def of_domain(domain: Domain) -> Iterator[Restriction]:
+    """What a domain leaves out, cells and conditions, dimensions and samplers."""
+    yield from _of_cells(domain.cells, {*domain.scalars, *domain.let})
+    for condition in domain.conditions:
+        if isinstance(condition, sp.Basic):
+            yield _restriction(condition)
+        else:
+            yield Restriction(getattr(condition, "__name__", "a condition"), frozenset({condition}))
+    if domain.dimensions and min(domain.dimensions) > 1:
+        yield Restriction(f"d ≥ {min(domain.dimensions)}", frozenset({DIMENSION}))
+    if domain.sampler is not None:
+        drawn = domain.sampler(random.Random(0), max(domain.dimensions or (3,)))
+        name = getattr(domain.sampler, "__name__", "sampler")
+        yield Restriction(f"points of {name}", quantities_of(domain.sampler, *drawn))
+
+
+def _of_cells(cells: tuple[Cell, ...], own: set[Any]) -> Iterator[Restriction]:
+    """The signs, values and equations that no cell goes without; a coordinate that a cell gives a reason for is none."""
+    sides: dict[Any, list[frozenset[int]]] = {}
+    equations: dict[Any, list[Any]] = {}
+    for k, cell in enumerate(cells):
+        fresh = {x for e in cell.where.values() for x in quantities_of(formula(e))} - own
+        given = {q: frozenset({s}) for q, s in cell.signs.items() if not (cell.reason and q in fresh)}
+        for quantity, value in cell.where.items():
+            if value == 0 and not isinstance(quantity, Dot):
+                given[quantity] = frozenset({0})
+            elif isinstance(quantity, Dot) or not cell.reason:
+                given[quantity] = frozenset()  # a single value covers no sign
+                equations.setdefault(quantity, []).append(sp.Eq(quantity, formula(value), evaluate=False))
+        for quantity, allowed in given.items():
+            sides.setdefault(quantity, [_all(quantity)] * len(cells))[k] = allowed
+    whole = {}
+    for quantity, by_cell in sides.items():
+        allowed = frozenset().union(*by_cell)
+        if allowed == _all(quantity):
+            whole[quantity] = by_cell
+        else:
+            yield from map(_restriction, dict.fromkeys(equations.get(quantity, ())))
+            if allowed:
+                yield _restriction(_said(quantity, allowed))
+    boxes = [tuple(by_cell[k] for by_cell in whole.values()) for k in range(len(cells))]
+    for corner in itertools.product(*map(_all, whole)):
+        if not any(all(s in side for s, side in zip(corner, box, strict=True)) for box in boxes):
+            left_out = zip(whole, corner, strict=True)
+            text = " and ".join(f"{q} {'<=>'[s + 1]} 0" for q, s in left_out)
+            yield Restriction(f"without {text}", quantities_of(*whole))
+            return
+
+
+def _all(quantity: Any) -> frozenset[int]:
+    square = isinstance(quantity, Dot) and quantity.left == quantity.right
+    return frozenset({0, 1}) if square else frozenset({-1, 0, 1})
+
+
+def _said(quantity: Any, allowed: frozenset[int]) -> Any:
+    """A set of signs as a relation."""
+    relation = {
+        frozenset({1}): sp.Gt,
+        frozenset({-1}): sp.Lt,
+        frozenset({0}): sp.Eq,
+        frozenset({0, 1}): sp.Ge,
+        frozenset({-1, 0}): sp.Le,
+    }.get(allowed, sp.Ne)
+    return relation(quantity, 0, evaluate=False)
+
+
+def domains(statement: Statement) -> Iterator[Domain]:
+    """The domains that a statement and its facts name themselves."""
+    if statement.domain is not None:
+        yield statement.domain
+    for fact in statement.facts():
+        yield from domains(fact)
+
+
+def _declared(statement: Statement) -> Iterator[Restriction]:
+    """What the declarations of matrices suppose."""
+    for declaration in getattr(getattr(statement, "rules", None), "declarations", ()):
+        if declaration.signs and not declaration.rules:
+            yield from (_restriction(_said(q, frozenset({s}))) for q, s in declaration.signs.items())
+        else:
+            yield Restriction(declaration.name, frozenset({declaration.name, *declaration.letters}))
+    for fact in statement.facts():
+        yield from _declared(fact)
+
+
+def restrictions(result: Result) -> tuple[Restriction, ...]:
+    """Whatever restricts a result, each once: by its domain, those of its facts, its matrices, and what it requires."""
+    everywhere = [result.domain] if result.domain is not None else []
+    everywhere += domains(result.statement)
+    found = [r for domain in everywhere for r in of_domain(domain)]
+    found += _declared(result.statement)
+    found += [_restriction(relation) for _, relation, _ in result.requires]
+    return tuple({r.text: r for r in found}.values())
+
+
+def declared(result: Result) -> tuple[Hypothesis, ...]:
+    """The hypotheses of a result: its own, those of its domains, and the standing ones of its topic that it needs."""
+    from symdyn.notation import GLOSSARIES
+
+    own = [*result.hypotheses]
+    for domain in (result.domain, *domains(result.statement)):
+        own += domain.hypotheses if domain is not None else ()
+    glossary = GLOSSARIES.get(result.topic)
+    left = [r for r in restrictions(result) if not any(h.covers(r) for h in own)]
+    own += [h for h in (glossary.hypotheses if glossary else ()) if any(h.covers(r) for r in left)]
+    return tuple(dict.fromkeys(own))
+
+
+def silent(result: Result) -> tuple[str, ...]:
+    """What restricts a result of the ledger without a hypothesis that is about it."""
+    if not result.ledger:
+        return ()
+    known = declared(result)
+    missing = [r.text for r in restrictions(result) if not any(h.covers(r) for h in known)]
+    words = [d.words for d in (result.domain, *domains(result.statement)) if d is not None and d.words]
+    return tuple(missing or (dict.fromkeys(words) if not known else ()))
+
+
+def refuse_silent(result: Result) -> None:
+    """Raise SilentRestriction where something restricts a result of the ledger and nothing says whence it comes."""
+    if missing := silent(result):
+        raise SilentRestriction(
+            f"{result.key} restricts without saying why: {'; '.join(missing)}. Declare each in hypotheses=(…) as "
+            "stated(place, words, quantities), standing(place, words, quantities) or added(words, quantities)"
+        )
+
+
+def joined(hypotheses: Iterable[Hypothesis]) -> str:
+    return "; ".join(dict.fromkeys(h.words for h in hypotheses))
+
+
+__all__ = [
+    "Hypothesis",
+    "Restriction",
+    "SilentRestriction",
+    "added",
+    "declared",
+    "restrictions",
+    "standing",
+    "stated",
+]
