@@ -3,15 +3,21 @@
     stated("Sec. 2, below Eq. (3)", "δ > 0", delta)
     standing("App. A", "the learning rates are positive", eta_a > 0, eta_w > 0)
     added("β_* ≠ 0", norm2(beta_star), counterexample=at_zero)
+    meaning("t is the time after the start", t > 0)
 
 *Stated*: the paper says it at the place, or the formula that it prints there is defined only so. *Standing*: it holds
-throughout the section that is named. *Added*: the paper does not say it, and the entry is conditional. What a result
-restricts, by its domain, those of its facts, ``requires`` and the declarations of its matrices, is read off by
-``restrictions``; each has to be what some hypothesis is about, or the result restricts silently.
+throughout the section that is named. *Added*: the paper does not say it, and the entry is conditional. A *meaning*
+supposes nothing: it says what a quantity is, a time, a length, a coordinate in which the points are written.
+
+What a result restricts, by its domain, those of its facts, ``requires`` and the declarations of its matrices, is read
+off by ``restrictions``; each has to be what some hypothesis is about, or the result restricts silently. The module
+``hypotheses`` of a topic's package lists in HYPOTHESES what holds throughout: a result has those that it needs.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from symdyn.result import Result
     from symdyn.statement import Statement
 
-ORIGINS = ("stated", "standing", "added")
+ORIGINS = ("stated", "standing", "added", "meaning")
 DIMENSION = "d"
 """What a hypothesis on the dimension of the vectors is about."""
 
@@ -53,12 +59,19 @@ class Hypothesis:
 
     def __post_init__(self) -> None:
         if self.origin not in ORIGINS:
-            raise ValueError(f"the origin of a hypothesis is one of {', '.join(ORIGINS)}, not {self.origin!r}")
+            raise ValueError(
+                f"the origin of a hypothesis is one of {', '.join(ORIGINS)}, not {self.origin!r}"
+            )
         if not (isinstance(self.words, str) and self.words.strip()):
             raise ValueError(f"say in words what the {self.origin} hypothesis supposes, not {self.words!r}")
-        if not isinstance(self.place, str) or (self.origin != "added") != bool(self.place.strip()):
-            wanted = "no place in a paper" if self.origin == "added" else "the place in the paper first"
+        placed = self.origin in ("stated", "standing")
+        if not isinstance(self.place, str) or placed != bool(self.place.strip()):
+            wanted = "the place in the paper first" if placed else "no place in a paper"
             raise ValueError(f"'{self.words}' is {self.origin}, which has {wanted}, not {self.place!r}")
+        if self.counterexample is not None and self.origin != "added":
+            raise ValueError(
+                f"'{self.words}' is {self.origin}: what is added has a counterexample without it"
+            )
         if self.counterexample is not None and not callable(self.counterexample):
             raise ValueError(f"the counterexample to '{self.words}' is a function that returns a statement")
 
@@ -96,6 +109,11 @@ def added(words: str, *about: Any, counterexample: Callable[[], Statement] | Non
     return Hypothesis(words, "added", "", about, counterexample)
 
 
+def meaning(words: str, *about: Any) -> Hypothesis:
+    """No condition: what quantities are by their definition, or coordinates that leave out nothing."""
+    return Hypothesis(words, "meaning", "", about)
+
+
 def checked(hypotheses: Any) -> tuple[Hypothesis, ...]:
     """The hypotheses as they are declared. Raises TypeError for anything else."""
     if isinstance(hypotheses, Hypothesis):
@@ -117,13 +135,15 @@ class Restriction:
 
 
 def _names(x: Any, restriction: Restriction) -> bool:
-    if isinstance(x, sp.core.relational.Relational):
+    if isinstance(x, sp.logic.boolalg.Boolean) and not isinstance(x, sp.Symbol):
         return restriction.relation is not None and _canonical(x) == restriction.relation
     return any(x is q or (type(x) is type(q) and x == q) for q in restriction.quantities)
 
 
 def _canonical(relation: Any) -> Any:
-    return relation.canonical if isinstance(relation, sp.core.relational.Relational) else None
+    if isinstance(relation, sp.core.relational.Relational):
+        return relation.canonical
+    return relation if isinstance(relation, sp.logic.boolalg.BooleanFunction) else None
 
 
 def quantities_of(*parts: Any) -> frozenset[Any]:
@@ -146,7 +166,7 @@ def _restriction(relation: Any, text: str = "") -> Restriction:
 
 def of_domain(domain: Domain) -> Iterator[Restriction]:
     """What a domain leaves out, cells and conditions, dimensions and samplers."""
-    yield from _of_cells(domain.cells, {*domain.scalars, *domain.let})
+    yield from _of_cells(domain.cells)
     for condition in domain.conditions:
         if isinstance(condition, sp.Basic):
             yield _restriction(condition)
@@ -160,17 +180,16 @@ def of_domain(domain: Domain) -> Iterator[Restriction]:
         yield Restriction(f"points of {name}", quantities_of(domain.sampler, *drawn))
 
 
-def _of_cells(cells: tuple[Cell, ...], own: set[Any]) -> Iterator[Restriction]:
-    """The signs, values and equations that no cell goes without; a coordinate that a cell gives a reason for is none."""
+def _of_cells(cells: tuple[Cell, ...]) -> Iterator[Restriction]:
+    """The signs, values and equations that no cell goes without."""
     sides: dict[Any, list[frozenset[int]]] = {}
     equations: dict[Any, list[Any]] = {}
     for k, cell in enumerate(cells):
-        fresh = {x for e in cell.where.values() for x in quantities_of(formula(e))} - own
-        given = {q: frozenset({s}) for q, s in cell.signs.items() if not (cell.reason and q in fresh)}
+        given = {q: frozenset({s}) for q, s in cell.signs.items()}
         for quantity, value in cell.where.items():
             if value == 0 and not isinstance(quantity, Dot):
                 given[quantity] = frozenset({0})
-            elif isinstance(quantity, Dot) or not cell.reason:
+            else:
                 given[quantity] = frozenset()  # a single value covers no sign
                 equations.setdefault(quantity, []).append(sp.Eq(quantity, formula(value), evaluate=False))
         for quantity, allowed in given.items():
@@ -181,9 +200,11 @@ def _of_cells(cells: tuple[Cell, ...], own: set[Any]) -> Iterator[Restriction]:
         if allowed == _all(quantity):
             whole[quantity] = by_cell
         else:
-            yield from map(_restriction, dict.fromkeys(equations.get(quantity, ())))
-            if allowed:
-                yield _restriction(_said(quantity, allowed))
+            said = [
+                *dict.fromkeys(equations.get(quantity, ())),
+                *([_said(quantity, allowed)] if allowed else []),
+            ]
+            yield _restriction(sp.Or(*said, evaluate=False) if len(said) > 1 else said[0])
     boxes = [tuple(by_cell[k] for by_cell in whole.values()) for k in range(len(cells))]
     for corner in itertools.product(*map(_all, whole)):
         if not any(all(s in side for s, side in zip(corner, box, strict=True)) for box in boxes):
@@ -240,16 +261,42 @@ def restrictions(result: Result) -> tuple[Restriction, ...]:
 
 
 def declared(result: Result) -> tuple[Hypothesis, ...]:
-    """The hypotheses of a result: its own, those of its domains, and the standing ones of its topic that it needs."""
-    from symdyn.notation import GLOSSARIES
-
-    own = [*result.hypotheses]
-    for domain in (result.domain, *domains(result.statement)):
-        own += domain.hypotheses if domain is not None else ()
-    glossary = GLOSSARIES.get(result.topic)
+    """The hypotheses of a result: its own, those of its domains, and of those of its topic the ones that it needs."""
+    own = [*own_hypotheses(result)]
+    for domain in domains(result.statement):
+        own += domain.hypotheses
     left = [r for r in restrictions(result) if not any(h.covers(r) for h in own)]
-    own += [h for h in (glossary.hypotheses if glossary else ()) if any(h.covers(r) for r in left)]
-    return tuple(dict.fromkeys(own))
+    own += [h for h in of_topic(result.module) if any(h.covers(r) for r in left)]
+    return _once(own)
+
+
+def _once(hypotheses: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
+    return tuple({(h.origin, h.place, h.words): h for h in hypotheses}.values())
+
+
+def own_hypotheses(result: Result) -> tuple[Hypothesis, ...]:
+    """What the result and its domain declare, known before the statement is."""
+    return result.hypotheses + (result.domain.hypotheses if result.domain is not None else ())
+
+
+def added_to(result: Result) -> tuple[Hypothesis, ...]:
+    """The hypotheses that the paper does not say."""
+    return _once(h for h in own_hypotheses(result) if h.origin == "added")
+
+
+def of_topic(module: str) -> tuple[Hypothesis, ...]:
+    """What holds throughout the topic of a module: HYPOTHESES of the module ``hypotheses`` beside it."""
+    name = beside(module)
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        found = None
+    return () if found is None else checked(importlib.import_module(name).HYPOTHESES)
+
+
+def beside(module: str) -> str:
+    """The module that holds the hypotheses of the topic of another one."""
+    return f"{module.rpartition('.')[0] or module}.hypotheses"
 
 
 def silent(result: Result) -> tuple[str, ...]:
@@ -258,16 +305,22 @@ def silent(result: Result) -> tuple[str, ...]:
         return ()
     known = declared(result)
     missing = [r.text for r in restrictions(result) if not any(h.covers(r) for h in known)]
-    words = [d.words for d in (result.domain, *domains(result.statement)) if d is not None and d.words]
-    return tuple(missing or (dict.fromkeys(words) if not known else ()))
+    said = result.domain.words if result.domain is not None else ""
+    return tuple(missing or ([said] if said and not known else ()))
 
 
 def refuse_silent(result: Result) -> None:
-    """Raise SilentRestriction where something restricts a result of the ledger and nothing says whence it comes."""
+    """Raise SilentRestriction where a result of the ledger restricts and nothing says whence that comes."""
     if missing := silent(result):
         raise SilentRestriction(
             f"{result.key} restricts without saying why: {'; '.join(missing)}. Declare each in hypotheses=(…) as "
             "stated(place, words, quantities), standing(place, words, quantities) or added(words, quantities)"
+        )
+    hidden = {h.words for h in declared(result) if h.origin == "added"} - {h.words for h in added_to(result)}
+    if hidden and result.ledger:
+        raise SilentRestriction(
+            f"{result.key} adds a hypothesis in a fact or for its whole topic: {'; '.join(sorted(hidden))}. Declare it "
+            "in hypotheses=(…) of the result"
         )
 
 

@@ -17,7 +17,6 @@ import sympy as sp
 from symdyn.calculus.gram import Vector
 from symdyn.calculus.matrix import Expression, matrix
 from symdyn.calculus.vectors import Entries, Printer
-from symdyn.hypothesis import Hypothesis, standing
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,6 @@ class Glossary:
 
     topic: str
     terms: dict[Any, Term] = field(default_factory=dict)
-    hypotheses: list[Hypothesis] = field(default_factory=list)
-
-    def standing(self, place: str, words: str, *relations: Any) -> None:
-        """Say what is supposed throughout the paper; it applies to results that restrict just so."""
-        self.hypotheses.append(standing(place, words, *relations))
 
     def _declare(
         self, symbol: Any, latex: str, meaning: str, default: Any = None, positive: bool = False

@@ -18,7 +18,9 @@ import sympy as sp
 from derivations.single_neuron.basins import F0, every_weight, printed_F0
 from derivations.single_neuron.downstream import denominator, no_crossing
 from derivations.single_neuron.planar import (
+    MODES,
     UNIT,
+    WHITENED,
     any_rates,
     by_modes,
     gap,
@@ -47,6 +49,7 @@ from derivations.single_neuron.symbols import (
 from derivations.single_neuron.unified import P_closed, alpha, every_start
 from symdyn.calculus.gram import inner
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality, Solution
 
@@ -65,6 +68,11 @@ def on_surface(name, sign):
 on_the_surface = Domain(
     (t, a, a0, eta_a, eta_w),
     cells=tuple(on_surface(*x) for x in (("δ > 0", 1), ("δ = 0", 0), ("δ < 0", -1))),
+    hypotheses=(
+        stated("App. A.2.5, caption of the figure of the basins", "on the separating surface", omega),
+        MODES,
+        WHITENED,
+    ),
 )
 a_on_surface = a0 * sp.exp(minus * t) / sp.sqrt(1 + eta_w * a0**2 * (1 - sp.exp(2 * minus * t)) / -minus)
 

@@ -17,6 +17,7 @@ from derivations.single_neuron.conservation import flow
 from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a, eta_w, p, q, r, t, turned, w
 from symdyn.calculus.gram import inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Definition, Existence, Identity, Inequality
 
@@ -25,7 +26,16 @@ rates = {eta_a: 1, eta_w: 1}
 
 REGULAR = Cell("α > 0", {alpha: 1, norm2(p): 1})
 CONE = Cell("α = 0", {norm2(p): 1, norm2(q): 1}, {alpha: sp.Integer(0)})
-surface = Domain((alpha,), (p, q), (REGULAR, CONE), words="α ≥ 0, k ≥ 1")
+surface = Domain(
+    (alpha,),
+    (p, q),
+    (REGULAR, CONE),
+    words="α ≥ 0, k ≥ 1",
+    hypotheses=(
+        stated("App. A.1", "α ≥ 0", alpha >= 0, alpha > 0),
+        stated("App. A.1, k coordinates count positive", "k ≥ 1; p ≠ 0 on the surface off the origin", p),
+    ),
+)
 regular = surface.with_cells(REGULAR)
 
 
@@ -75,7 +85,13 @@ def regime():
 
 
 UPSTREAM = Cell("δ > 0", {delta: 1, **rates})
-upstream = Domain((delta, eta_a, eta_w), (w,), (UPSTREAM,), words="δ > 0")
+upstream = Domain(
+    (delta, eta_a, eta_w),
+    (w,),
+    (UPSTREAM,),
+    words="δ > 0",
+    hypotheses=(stated("App. A.2.3", "δ > 0", delta > 0),),
+)
 weights = Domain((a, eta_a, eta_w), (w, r, beta_star), (Cell("positive rates", rates),))
 
 
@@ -120,6 +136,7 @@ def _right_angle(rng, d):
     return {w: v, turned: [-v[1], v[0], *v[2:]] if d > 1 else [sp.Integer(0)]}
 
 
+TWO_DIMENSIONS = "d ≥ 2: for d = 1 the sheet is a hyperbola of two branches, w > 0 and w < 0"
 half_turn = ((1 - t**2) * w + 2 * t * turned) / (1 + t**2)
 ROOM = Cell(
     "room to turn",
@@ -127,11 +144,29 @@ ROOM = Cell(
     {inner(turned, w): sp.Integer(0), norm2(turned): norm2(w)},
     "a right angle keeps the norm",
 )
-rotations = Domain((t,), (w, turned), (ROOM,), dimensions=(2, 3), sampler=_right_angle, words="d ≥ 2")
-downstream = Domain((a, delta, eta_a, eta_w), (), (Cell("δ < 0", {delta: -1, **rates}),), words="δ < 0")
+rotations = Domain(
+    (t,),
+    (w, turned),
+    (ROOM,),
+    dimensions=(2, 3),
+    sampler=_right_angle,
+    words="d ≥ 2",
+    hypotheses=(meaning("w^⊥ is w turned by a right angle, and w ≠ 0 for δ < 0", turned, w),),
+)
+downstream = Domain(
+    (a, delta, eta_a, eta_w),
+    (),
+    (Cell("δ < 0", {delta: -1, **rates}),),
+    words="δ < 0",
+    hypotheses=(stated("App. A.2.4", "δ < 0", delta < 0),),
+)
 
 
-@result(ledger=("kunin2024.hyperboloid-downstream-sheet",), domain=weights)
+@result(
+    ledger=("kunin2024.hyperboloid-downstream-sheet",),
+    domain=weights,
+    hypotheses=(added(TWO_DIMENSIONS, "d"),),
+)
 def downstream_sheet():
     """For δ < 0 the weights move on a single sheet for d ≥ 2, along which a may change sign.
 
@@ -153,7 +188,7 @@ def downstream_sheet():
     "kunin2024.hyperboloid-downstream-sheet",
     quote=r"For $\delta<0$ the dynamics live on a hyperboloid composed of a single sheet",
     domain=Domain((t,), (w, turned), sampler=_right_angle, words="any d"),
-    hypothesis="d ≥ 2: for d = 1 the sheet is a hyperbola of two branches, w > 0 and w < 0",
+    hypothesis=TWO_DIMENSIONS,
     under=rotations,
 )
 def printed_downstream_sheet():

@@ -14,7 +14,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.learned_solution import final_square, interpolating
-from derivations.single_neuron.nullspace import solution, unit_direction
+from derivations.single_neuron.nullspace import LEAST_NORM, ON_THE_LINE, solution, unit_direction
 from derivations.single_neuron.quantities import kappa_minus
 from derivations.single_neuron.symbols import (
     a0,
@@ -34,6 +34,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Existence, Identity
 
@@ -46,6 +47,11 @@ one_rate = replace(
             where={**cell.where, eta_w: 1 / eta_a},
         )
         for cell in interpolating.cells
+    ),
+    hypotheses=(
+        *ON_THE_LINE,
+        stated("App. A.4.4", "α ≠ 0: the start has a part n_0 in the null space", n0),
+        added(LEAST_NORM, beta_plus),
     ),
 )
 root = sp.sqrt(final_square)

@@ -11,9 +11,11 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.network import whitened
+from derivations.single_neuron.planar import WHITENED
 from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w, mu, phi, s, w
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Definition, Dynamics, Identity
 
@@ -28,6 +30,10 @@ polar = Domain(
     (Cell("any rates", STRICT),),
     let={delta: balance, mu: mu_of_weights, phi: phi_of_weights, s: norm(beta_star)},
     words="w ≠ 0, β_* ≠ 0",
+    hypotheses=(
+        WHITENED,
+        stated("App. A.2.1, where φ is defined", "w ≠ 0, for φ divides by ‖w‖", norm2(w)),
+    ),
 )
 """Weights with a direction, and δ, μ, φ and s = ‖β_*‖ in terms of them."""
 

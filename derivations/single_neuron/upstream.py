@@ -17,7 +17,9 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    MODES,
     UNIT,
+    WHITENED,
     any_rates,
     by_modes,
     gap,
@@ -48,11 +50,13 @@ from derivations.single_neuron.symbols import (
 from derivations.single_neuron.unified import E2_closed, P_closed, without_overflow
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, standing, stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality
 
 R = modes[2]
-REAL = f"{UNIT}; and ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"
+REAL_ANGLE = "ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"
+REAL = f"{UNIT}; and {REAL_ANGLE}"
 
 _z = sp.Symbol("z", real=True)
 
@@ -73,7 +77,15 @@ def real_angle(rates: Cell, sign: int) -> Cell:
 def real_starts(rates: Cell, sign: int = 1) -> Domain:
     """Starts with a_0 > 0, δ of the given sign and Y real."""
     words = f"δ {'>' if sign > 0 else '<'} 0, a_0 > 0, the artanh in Y real"
-    return Domain((t, a0, eta_a, eta_w), cells=(real_angle(rates, sign),), words=words)
+    place = "App. A.2.3" if sign > 0 else "App. A.2.4"
+    hypotheses = (
+        stated(place, f"δ {'>' if sign > 0 else '<'} 0", delta),
+        standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
+        added(REAL_ANGLE, _z),
+        MODES,
+        WHITENED,
+    )
+    return Domain((t, a0, eta_a, eta_w), cells=(real_angle(rates, sign),), words=words, hypotheses=hypotheses)
 
 
 def angle(length, ratio):
@@ -121,6 +133,7 @@ def printed_readout_dynamics():
             "nu0",
         ),
     ),
+    hypotheses=(added(REAL_ANGLE, (2 * eta_a * nu0 + delta) ** 2 < 4 * R**2),),
 )
 def nu_by_angle():
     """ν through the angle Y, for all rates: η_a ν = R tanh Y - δ/2."""
@@ -194,6 +207,10 @@ nonzero = {norm2(w): 1, norm2(beta_star): 1}
     requires=(
         ("of a square above δ/η_w, as ‖w‖² is positive", eta_w * a**2 - delta > 0, "a"),
         ("positive", s > 0, "s"),
+    ),
+    hypotheses=(
+        stated("App. A.2.1, where φ is defined", "w ≠ 0, η_w a² > δ", norm2(w), eta_w * a**2 - delta > 0),
+        stated("App. A.2.3, where ν is defined", "a ≠ 0, by which ν divides"),
     ),
 )
 def mu_phi_from_nu_a():
