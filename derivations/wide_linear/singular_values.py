@@ -37,10 +37,15 @@ from symdyn.calculus.matrix import (
     vector,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Limit
 
+DISTINCT = (
+    "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"
+    " singular values coincide others decompose β as well, and where one vanishes it has a kink"
+)
 y, u, v = vector("y", h), vector("u", d), vector("v", c)
 lam = p * q
 beta_dot = derivative(beta, flow)
@@ -120,7 +125,7 @@ MOVING = Rules(
 )
 
 
-@result(ledger=("kunin2024.sv-derivative",))
+@result(ledger=("kunin2024.sv-derivative",), hypotheses=(added(DISTINCT, "singular vectors that move"),))
 def singular_value_derivative():
     """A signed, analytic singular value changes by what the velocity does between its singular vectors.
 
@@ -155,10 +160,6 @@ any_two = Domain(
     TWO, (), (SIMPLE, EQUAL, VANISHING), words="β = diag(λ_1, λ_2) with U = V = I, d = c = h = 2"
 )
 two_apart = any_two.with_cells(SIMPLE)
-DISTINCT = (
-    "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"
-    " singular values coincide others decompose β as well, and where one vanishes it has a kink"
-)
 
 
 def first_velocities(entries):
@@ -235,6 +236,7 @@ kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
     domain=rates,
     uses=("wide_linear.aligned_layers", "wide_linear.singular_value_derivative"),
     arguments=("sigma", "delta", "eta_a", "eta_w"),
+    hypotheses=(added(DISTINCT),),
 )
 def singular_value_dynamics():
     """Each singular value, signed and analytic, follows its own gradient, at the speed κ of a single neuron.
