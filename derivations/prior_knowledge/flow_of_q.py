@@ -29,6 +29,7 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, typeset
@@ -150,6 +151,13 @@ def blocks():
         "prior_knowledge.gradient_flow",
         "prior_knowledge.conserved_balance",
         "prior_knowledge.stacked_layers",
+    ),
+    hypotheses=(
+        stated(
+            "Sec. 2, Assumption 2.3",
+            "zero-balanced weights, which is λ = 0 of W₂ᵀW₂ - W₁W₁ᵀ = λI",
+            "W₂ᵀW₂ - W₁W₁ᵀ = λI",
+        ),
     ),
 )
 def weight_riccati():

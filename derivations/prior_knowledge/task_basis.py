@@ -48,6 +48,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality
@@ -56,7 +57,17 @@ SQUARE = ({m: 2}, {m: 3})
 map_ = U_task @ s_task @ V_task.T
 
 
-@result(ledger=("braun2022.compact-svd",))
+WITHOUT_B = stated(
+    "Sec. 3, Eq. (10)",
+    "compact singular value decompositions of full rank; that B has an inverse is drawn but not used",
+    "singular vectors of start and task, B invertible",
+)
+
+
+@result(
+    ledger=("braun2022.compact-svd",),
+    hypotheses=(WITHOUT_B,),
+)
 def compact_singular_values():
     """The compact decompositions of start and task: on the diagonals of S and S̃ are singular values, not eigenvalues.
 
@@ -94,7 +105,10 @@ def printed_compact_svd():
     )
 
 
-@result(ledger=("braun2022.orthogonal-complements",))
+@result(
+    ledger=("braun2022.orthogonal-complements",),
+    hypotheses=(WITHOUT_B,),
+)
 def complements():
     """Ũ has a complement for N_o > N_i, with N_o - N_i columns, and Ṽ for N_i > N_o; the projectors on them.
 
@@ -139,7 +153,10 @@ def printed_complements():
     return Inequality(n_o - n_i, ">=")
 
 
-@result(ledger=("braun2022.b-c-definition",))
+@result(
+    ledger=("braun2022.b-c-definition",),
+    hypotheses=(WITHOUT_B,),
+)
 def overlaps():
     """B and C as defined are what the start has along the eigenvectors [Ṽ; ±Ũ] of F, and BBᵀ + CCᵀ + 2(…) = 4I.
 
@@ -205,7 +222,15 @@ units = Domain(
 )
 
 
-@result(ledger=("braun2022.b-nonsingular",), uses=("prior_knowledge.overlaps",))
+@result(
+    ledger=("braun2022.b-nonsingular",),
+    uses=("prior_knowledge.overlaps",),
+    hypotheses=(
+        meaning(
+            "examples: one output with unit vectors, and a reflection R, Rv = -v", start, task, "Rv = -v"
+        ),
+    ),
+)
 def invertible_overlap():
     """When B is invertible: for N_i = N_o if I + R is, with the orthogonal R = ŨᵀUVᵀṼ, which needs det R = 1.
 
@@ -233,7 +258,15 @@ def invertible_overlap():
     )
 
 
-@result(ledger=("braun2022.assumption-full-rank",), uses=("wide_linear.model",))
+@result(
+    ledger=("braun2022.assumption-full-rank",),
+    uses=("wide_linear.model",),
+    hypotheses=(
+        meaning(
+            "fewer hidden neurons than inputs and outputs: v is not seen, w not given", "W₁v = 0, wᵀW₂ = 0"
+        ),
+    ),
+)
 def full_rank():
     """Full rank of Σ^yx and of W₂(0)W₁(0), as used for all dimensions, is the rank min(N_i, N_o).
 
