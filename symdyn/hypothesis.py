@@ -32,7 +32,7 @@ from symdyn.calculus.vectors import Dot
 if TYPE_CHECKING:
     from symdyn.domain import Cell, Domain
     from symdyn.proof.verdict import Verdict
-    from symdyn.result import Result
+    from symdyn.result import PrintedForm, Result
     from symdyn.statement import Statement
 
 ORIGINS = ("stated", "standing", "added", "meaning")
@@ -175,7 +175,8 @@ def of_domain(domain: Domain) -> Iterator[Restriction]:
     if domain.dimensions and min(domain.dimensions) > 1:
         yield Restriction(f"d ≥ {min(domain.dimensions)}", frozenset({DIMENSION}))
     if domain.sampler is not None:
-        drawn = domain.sampler(random.Random(0), max(domain.dimensions or (3,)))
+        dimension = max(domain.dimensions or (3,))
+        drawn = [x for seed in range(4) for x in domain.sampler(random.Random(seed), dimension)]
         name = getattr(domain.sampler, "__name__", "sampler")
         yield Restriction(f"points of {name}", quantities_of(domain.sampler, *drawn))
 
@@ -187,7 +188,7 @@ def _of_cells(cells: tuple[Cell, ...]) -> Iterator[Restriction]:
     for k, cell in enumerate(cells):
         given = {q: frozenset({s}) for q, s in cell.signs.items()}
         for quantity, value in cell.where.items():
-            if value == 0 and not isinstance(quantity, Dot):
+            if value == 0:
                 given[quantity] = frozenset({0})
             else:
                 given[quantity] = frozenset()  # a single value covers no sign
@@ -250,7 +251,7 @@ def _declared(statement: Statement) -> Iterator[Restriction]:
         yield from _declared(fact)
 
 
-def restrictions(result: Result) -> tuple[Restriction, ...]:
+def restrictions(result: Result | PrintedForm) -> tuple[Restriction, ...]:
     """Whatever restricts a result, each once: by its domain, those of its facts, its matrices, and what it requires."""
     everywhere = [result.domain] if result.domain is not None else []
     everywhere += domains(result.statement)
@@ -260,7 +261,7 @@ def restrictions(result: Result) -> tuple[Restriction, ...]:
     return tuple({r.text: r for r in found}.values())
 
 
-def declared(result: Result) -> tuple[Hypothesis, ...]:
+def declared(result: Result | PrintedForm) -> tuple[Hypothesis, ...]:
     """The hypotheses of a result: its own, those of its domains, and of those of its topic the ones that it needs."""
     own = [*own_hypotheses(result)]
     for domain in domains(result.statement):
@@ -274,12 +275,12 @@ def _once(hypotheses: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
     return tuple({(h.origin, h.place, h.words): h for h in hypotheses}.values())
 
 
-def own_hypotheses(result: Result) -> tuple[Hypothesis, ...]:
+def own_hypotheses(result: Result | PrintedForm) -> tuple[Hypothesis, ...]:
     """What the result and its domain declare, known before the statement is."""
     return result.hypotheses + (result.domain.hypotheses if result.domain is not None else ())
 
 
-def added_to(result: Result) -> tuple[Hypothesis, ...]:
+def added_to(result: Result | PrintedForm) -> tuple[Hypothesis, ...]:
     """The hypotheses that the paper does not say."""
     return _once(h for h in own_hypotheses(result) if h.origin == "added")
 
@@ -299,7 +300,7 @@ def beside(module: str) -> str:
     return f"{module.rpartition('.')[0] or module}.hypotheses"
 
 
-def silent(result: Result) -> tuple[str, ...]:
+def silent(result: Result | PrintedForm) -> tuple[str, ...]:
     """What restricts a result of the ledger without a hypothesis that is about it."""
     if not result.ledger:
         return ()
@@ -309,7 +310,7 @@ def silent(result: Result) -> tuple[str, ...]:
     return tuple(missing or ([said] if said and not known else ()))
 
 
-def refuse_silent(result: Result) -> None:
+def refuse_silent(result: Result | PrintedForm) -> None:
     """Raise SilentRestriction where a result of the ledger restricts and nothing says whence that comes."""
     if missing := silent(result):
         raise SilentRestriction(
@@ -321,6 +322,15 @@ def refuse_silent(result: Result) -> None:
         raise SilentRestriction(
             f"{result.key} adds a hypothesis in a fact or for its whole topic: {'; '.join(sorted(hidden))}. Declare it "
             "in hypotheses=(…) of the result"
+        )
+
+
+def refuse_added(form: PrintedForm) -> None:
+    """Raise SilentRestriction where a printed form is claimed under what the paper does not say."""
+    if hidden := added_to(form):
+        raise SilentRestriction(
+            f"{form.key} is claimed under what the paper does not say: {joined(hidden)}. A printed form is claimed as "
+            "the paper claims it; what is added goes into hypothesis=…, and the domain with it into under=…"
         )
 
 

@@ -21,7 +21,7 @@ import sympy as sp
 
 from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
-from symdyn.hypothesis import Hypothesis, checked, refuse_silent
+from symdyn.hypothesis import Hypothesis, checked, refuse_added, refuse_silent
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
@@ -243,7 +243,8 @@ class PrintedForm:
 
     `domain` is where the paper claims it. If it is refuted there, it is conditional when a `hypothesis` is
     given and the form holds on the domain `under` that adds it, and otherwise an erratum with its `severity`.
-    `quote` is a fragment of the ledger's transcription that the form was written from.
+    `quote` is a fragment of the ledger's transcription that the form was written from; `hypotheses` say where the
+    domain comes from, in which nothing is added: `hypothesis` and `under` do that.
     """
 
     function: Callable[[], Statement]
@@ -253,6 +254,7 @@ class PrintedForm:
     hypothesis: str = ""
     under: Domain | None = None
     severity: str = ""
+    hypotheses: tuple[Hypothesis, ...] = ()
 
     @property
     def key(self) -> str:
@@ -261,6 +263,19 @@ class PrintedForm:
     @property
     def entry(self) -> Entry:
         return entry(self.ledger_id)
+
+    @property
+    def ledger(self) -> tuple[str, ...]:
+        return (self.ledger_id,)
+
+    @property
+    def module(self) -> str:
+        return self.function.__module__
+
+    @property
+    def requires(self) -> tuple[()]:
+        """Nothing: a printed form compiles to no function."""
+        return ()
 
     @cached_property
     def statement(self) -> Statement:
@@ -274,6 +289,8 @@ class PrintedForm:
         """Whether the printed form holds as claimed, under its hypothesis, or not at all."""
         from symdyn.proof.check import decide, verify
 
+        refuse_silent(self)
+        refuse_added(self)
         stated = decide(self.statement, self.domain)
         if stated.holds is not False or self.under is None:
             return PrintedVerdict(self.key, stated)
@@ -341,8 +358,10 @@ def printed(
     if _squeeze(quote) not in _squeeze(found.statement):
         raise ValueError(f"{ledger_id}: the quote is not part of the ledger's transcription")
 
+    hypotheses = checked(options.pop("hypotheses", ()))
+
     def register(function: Callable[[], Statement]) -> PrintedForm:
-        form = PrintedForm(function, ledger_id, quote, **options)
+        form = PrintedForm(function, ledger_id, quote, hypotheses=hypotheses, **options)
         _refuse_another(PRINTED.get(form.key), form)
         PRINTED[form.key] = form
         return form

@@ -192,6 +192,12 @@ EQUAL = Cell("λ = 1", {}, {kappa_weight: sp.S.One})
     domain=Domain((kappa_weight,), (), (*DIFFERENT, EQUAL)),
     hypothesis=SINGLE,
     under=Domain((kappa_weight,), (), DIFFERENT),
+    hypotheses=(
+        meaning(
+            "a network of the family above, in which every neuron influences f: λ = 1, above or below",
+            kappa_weight,
+        ),
+    ),
 )
 def printed_two_colours():
     """As the paper says, for the network above, in which every neuron influences f: an even number of cones, ten.

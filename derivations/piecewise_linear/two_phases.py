@@ -120,6 +120,11 @@ DEAD = reached("inactive, ReLU", -1, gamma=sp.S.Zero)
     domain=label.with_cells(*ALIVE, DEAD),
     hypothesis=FITS,
     under=label.with_cells(*ALIVE),
+    hypotheses=(
+        meaning(
+            "an example: one neuron with a > 0 and wᵀx ≠ 0, one datum x ≠ 0 with y > 0", z, a, x, leak, gamma
+        ),
+    ),
 )
 def printed_data_fitting():
     """As the paper says, for one neuron and one datum: as long as the output is near zero, the loss y²/2 falls.

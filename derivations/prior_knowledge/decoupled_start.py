@@ -26,7 +26,7 @@ from symdyn.calculus.matrix import (
     substitute,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added
+from symdyn.hypothesis import added, meaning
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity
@@ -130,6 +130,9 @@ shared = Domain(
     domain=shared,
     hypothesis=ZERO_BALANCE,
     under=shared.with_cells(BALANCED),
+    hypotheses=(
+        meaning("d = h = 2 with an invertible W₁, which has a W₂ such that W₂W₁ is diagonal", x11, x12),
+    ),
 )
 def printed_decoupled_start():
     """As printed, for all weights whose product has the singular vectors of the task: it stays diagonal."""

@@ -35,7 +35,7 @@ from derivations.prior_knowledge.singular_form import (
 from derivations.prior_knowledge.symbols import a1, a2, b, c, m, s, s1, s2, t, tau, u, v
 from symdyn.calculus.matrix import substitute, zero
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, Limit
@@ -157,6 +157,14 @@ moderate = turned.with_cells(
     domain=any_start,
     hypothesis=WELL_CONDITIONED,
     under=moderate,
+    hypotheses=(
+        stated(
+            "Sec. 3, Assumption 3.1",
+            "B is invertible: the turn is less than a half one, by any tan(θ/2) = u",
+            u,
+        ),
+        meaning("two corners: u, or κ(S), above a power of two", far, c),
+    ),
 )
 def printed_stability():
     """As printed, for every invertible B and S: the condition number of K(0) times the rounding 2⁻⁵² is below 1."""

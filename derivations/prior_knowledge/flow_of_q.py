@@ -174,7 +174,11 @@ def weight_riccati():
     return Conjunction(of_layers, of_square)
 
 
-@printed("braun2022.weight-riccati", quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ")
+@printed(
+    "braun2022.weight-riccati",
+    quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ",
+    hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights", "W1 and W2 are balanced"),),
+)
 def printed_weight_riccati():
     """As printed, for zero-balanced weights."""
     square, letters = Q @ Q.T, whole @ whole.T

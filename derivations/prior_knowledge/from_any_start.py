@@ -114,6 +114,7 @@ agreeing = Domain(
     hypothesis="B is non-singular, as Assumption 3.1 adds: for N_i = N_o it is singular for half of all zero-balanced "
     "starts of full rank, whatever N_h is. The full rank of Assumption 2.4 leaves N_h < min(N_i, N_o) out",
     under=agreeing,
+    hypotheses=(meaning("the two signs of the determinant of a start", side),),
 )
 def printed_over_under_complete():
     """As printed, of Theorem 3.1, for every N_h: B = UᵀŨ(I + R) is invertible for zero-balanced starts of full rank.

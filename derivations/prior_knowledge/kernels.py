@@ -35,7 +35,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity
@@ -165,6 +165,7 @@ learned = at_all_times.with_cells(
     domain=at_all_times,
     hypothesis=LEARNED,
     under=learned,
+    hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights, w₁ = ±w₂, of one neuron", w1, w2),),
 )
 def printed_output_similarity():
     """As printed, of a single zero-balanced neuron: y²/w₂² is the similarity (w₁x)² of the hidden activity."""

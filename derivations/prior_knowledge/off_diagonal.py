@@ -195,6 +195,9 @@ def time_of_peak():
     quote=r"t_{peak}=\frac{\tau}{4s}\ln\frac{s(s-a_1-a_2)}{a_1a_2-b(0)^2}",
     domain=below,
     severity="substantive",
+    hypotheses=(
+        stated("Sec. 5, where t_peak is a real number", "s₁ = s₂ = s and v = s - a₁ - a₂ > 0", s, v),
+    ),
 )
 def printed_peak_time():
     """As printed, the coupling is stationary, a₁ + a₂ = s, where e^{-4st/τ} is Δ/(s(s - a₁ - a₂))."""
@@ -360,6 +363,7 @@ def no_peak_of_large_starts():
     domain=large_entries,
     hypothesis=LARGE_EVERYWHERE,
     under=large_everywhere,
+    hypotheses=(stated("Sec. 5", "large entries: above 100 s₂, an example", s1, a1, a2, b, y, z),),
 )
 def printed_no_peak():
     """As printed, for large entries: τ d/dt ln|b| is never positive."""

@@ -212,6 +212,7 @@ def escape_needs_a_perturbation():
         ),
         words="w₁ + w₂ ≠ 0",
     ),
+    hypotheses=(stated("Sec. 6, reversal learning", "from the learned reversed task, w₂ = -w₁ < 0", w1, w2),),
 )
 def printed_numerical_escape():
     """As printed, gradient descent leaves the separatrix: w₁ + w₂ is not zero after a step."""

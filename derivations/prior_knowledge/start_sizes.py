@@ -68,6 +68,10 @@ def sized(expression):
     return expression.xreplace({determinant: u}).xreplace(scale)
 
 
+ORDERED = meaning("s₁ > s₂ by v = s₁ - s₂, an example with a pivot of 0.19 a₁ among them", a2, u, s1, v)
+MODE = meaning("the size of the start is c e^{-2s_i t/τ}; b ≠ 0, for where b = 0 it stays so", c, b)
+
+
 def starts(*cells, words):
     """Definite starts of two modes, with time left free."""
     return Domain((a1, b, c, tau, t), cells=cells, conditions=(sp.Ne(b, 0),), words=words)
@@ -138,6 +142,10 @@ uncoupled = Domain(
     domain=distinct.with_cells(strong, *distinct.cells),
     hypothesis=NEARLY_DECOUPLED,
     under=uncoupled,
+    hypotheses=(
+        ORDERED,
+        MODE,
+    ),
 )
 def printed_decoupled_approximation():
     """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂.
@@ -204,6 +212,10 @@ def silent_alignment():
     domain=starts(equal, stronger, weaker, words="A(0)ᵀA(0) definite"),
     hypothesis=DISTINCT,
     under=starts(stronger, weaker, words="s₁ ≠ s₂, A(0)ᵀA(0) definite"),
+    hypotheses=(
+        meaning("all tasks: s₁ = s₂, s₁ > s₂ or s₁ < s₂, by v = |s₁ - s₂|", s1, s2, s, v),
+        MODE,
+    ),
 )
 def printed_silent_alignment():
     """As printed for every task: b(t) tends to zero with the size of the start while the first mode is learned."""
@@ -264,6 +276,10 @@ def small_equal_modes():
     quote=r"a_1(t)=\frac{s\,a_1(0)}{e^{-2st/\tau}[s-a_1(0)-a_2(0)]+a_1(0)+a_2(0)}",
     domain=definite,
     severity="substantive",
+    hypotheses=(
+        stated("Sec. 5, Eq. (15)", "s₁ = s₂ = s and small entries", s),
+        meaning("c is e^{-2st/τ} over the size of the start", c),
+    ),
 )
 def printed_small_start():
     """As printed, the difference to a₁(t) would vanish with the size of the start throughout learning."""

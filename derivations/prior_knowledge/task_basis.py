@@ -96,7 +96,12 @@ def _descending(generator, sizes):
     return {values.letter: sp.diag(*drawn)}
 
 
-@printed("braun2022.compact-svd", quote='diagonal with the "ordered, non-zero eigenvalues"', severity="typo")
+@printed(
+    "braun2022.compact-svd",
+    quote='diagonal with the "ordered, non-zero eigenvalues"',
+    severity="typo",
+    hypotheses=(stated("Sec. 3, Eq. (10)", "S̃ is diagonal, ordered, with non-zero entries", "S̃"),),
+)
 def printed_compact_svd():
     """As printed, with eigenvalues of the matrix on the diagonal, whose sum is its trace."""
     rules = Rules(orthogonal(left), orthogonal(right), Declaration("S̃", (), (values.letter,), _descending))
@@ -134,6 +139,7 @@ def _dimensions(rng, _):
     return {n_o: sp.Integer(rng.randint(1, 4)), extra: sp.Integer(rng.randint(1, 3))}
 
 
+UNEQUAL = stated("Sec. 3, below Eq. (10)", "unequal dimensions, N_i > N_o ≥ 1", n_i, n_o, extra)
 more_inputs = Domain(
     (n_i, n_o),
     cells=(Cell("N_i > N_o", {n_o: 1, extra: 1}, {n_i: n_o + extra}),),
@@ -147,6 +153,7 @@ more_inputs = Domain(
     quote=r"For N_i>N_o, \tilde U_\perp\in R^{N_o\times(N_o-N_i)}",
     domain=more_inputs,
     severity="typo",
+    hypotheses=(UNEQUAL,),
 )
 def printed_complements():
     """As printed, Ũ_⊥ has N_o - N_i columns for N_i > N_o, which is negative; N_i < N_o is meant."""
@@ -319,6 +326,7 @@ rank = sp.Symbol("r", real=True)
         more_inputs, scalars=(n_i, n_o, rank), let={rank: n_o}, words="N_i > N_o, as in Theorem 3.1"
     ),
     severity="convention",
+    hypotheses=(UNEQUAL,),
 )
 def printed_full_rank():
     """As printed, and assumed by Theorem 3.1 for N_i > N_o too, the rank is N_i and N_o; but it is N_o at most."""

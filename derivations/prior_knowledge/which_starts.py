@@ -28,7 +28,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
@@ -54,6 +54,10 @@ NOT_REVERSED = (
     "no mode is reversed or nearly so, a₀ > 0 along every mode (B is far from singular): a reversed mode is "
     "not learned, and one nearly reversed waits, whatever the size of the start (wait_of_turned_starts). That there "
     "are large starts that learn so, as Sec. 4 says, holds; what is refuted is the sentence about every large start"
+)
+side = sp.Symbol("side", real=True)
+ANY_SIGN = meaning(
+    "starts of both signs, |a₀| above s by c > 0 where they are large; side is the sign", a1, side, c
 )
 towards = Domain((s, a1, t, tau), cells=(Cell("s, a₀ > 0", {s: 1, a1: 1, **TIMES}),), words="s, a₀ > 0")
 against = Domain((s, a1, t, tau), cells=(Cell("a₀ < 0 < s", {s: 1, a1: -1, **TIMES}),), words="a₀ < 0 < s")
@@ -89,7 +93,6 @@ def rich_solutions():
     )
 
 
-side = sp.Symbol("side", real=True)
 either = Domain(
     (s, a1, t, tau, side),
     cells=(Cell("s, a₀ > 0", {s: 1, a1: 1, **TIMES}, {side: sp.S.One}),),
@@ -103,6 +106,7 @@ either = Domain(
     domain=either.with_cells(*either.cells, Cell("a₀ < 0 < s", {s: 1, a1: -1, **TIMES}, {side: -sp.S.One})),
     hypothesis=INVERTIBLE,
     under=either,
+    hypotheses=(ANY_SIGN,),
 )
 def printed_rich_solutions():
     """As printed, a mode of any zero-balanced start tends to that of the task."""
@@ -141,6 +145,7 @@ tasks = Domain((s, a1, t, tau), cells=(*towards.cells, *other_task.cells), words
     domain=tasks,
     hypothesis=LEARNABLE,
     under=towards,
+    hypotheses=(stated("Sec. 4", "any task, s ≠ 0 of either sign", s),),
 )
 def printed_task_agnostic_starts():
     """As printed, for any task: one start, with a₀ > 0, tends to the task s."""
@@ -233,6 +238,7 @@ def speed_of_large_starts():
     domain=large.with_cells(*large.cells, REVERSED),
     hypothesis=NOT_REVERSED,
     under=large,
+    hypotheses=(ANY_SIGN,),
 )
 def printed_speed_of_large_starts():
     """As printed, read of every large start: the gap falls as fast as e^{-2st/τ}, or faster, along one mode."""
@@ -246,6 +252,7 @@ def printed_speed_of_large_starts():
     hypothesis="B is invertible for the next task, as Theorem 3.2 asks for: the starts that are trained here are "
     "reflected to the side from which the task is learned, where half of the zero-balanced ones are not",
     under=ending.with_cells(ending.cells[0]),
+    hypotheses=(ANY_SIGN,),
 )
 def printed_end_of_large_starts():
     """As printed, for every large start: along each mode it ends at the task.

@@ -74,6 +74,13 @@ on_the_surface = Domain(
         WHITENED,
     ),
 )
+
+
+def turned_positive(point):
+    """Whether the first component of β_* is positive, which a rotation makes it."""
+    return point[beta_star][0] > 0
+
+
 a_on_surface = a0 * sp.exp(minus * t) / sp.sqrt(1 + eta_w * a0**2 * (1 - sp.exp(2 * minus * t)) / -minus)
 
 
@@ -118,7 +125,7 @@ def on_printed_hyperplane(random, dimension):
     domain=weights(
         product_one,
         sampler=on_printed_hyperplane,
-        conditions=(sp.Eq(printed_F, 0), lambda point: point[beta_star][0] > 0),
+        conditions=(sp.Eq(printed_F, 0), turned_positive),
     ),
     hypothesis=UNIT,
     under=Domain(
@@ -130,6 +137,17 @@ def on_printed_hyperplane(random, dimension):
                 {eta_a: 1, eta_w: 1, omega: -a / 2 * (delta + sp.sqrt(delta**2 + 4 * s**2))},
                 "the printed functional vanishes",
             ),
+        ),
+    ),
+    hypotheses=(
+        stated(
+            "App. A.2.5",
+            "on the printed surface; by rotation the first component of β_* is positive",
+            printed_F,
+            turned_positive,
+            omega,
+            beta_star,
+            w,
         ),
     ),
 )
@@ -194,6 +212,11 @@ _lift = sp.Symbol("lift", real=True)
             for sign in (1, -1)
         ),
     ),
+    hypotheses=(
+        stated(
+            "App. A.2.5, a_0 off the separating surface", "neither surface, printed or true, is met", omega0
+        ),
+    ),
 )
 def printed_sign_change():
     """As printed: √(δ² + 4‖β_*‖²) + 2ν_0 + δ has the sign of α/a_0, which is negative where a changes its sign."""
@@ -240,6 +263,7 @@ _downstream = (
             for cell in _downstream
         ),
     ),
+    hypotheses=(stated("App. A.2.5", "δ < 0, and the start is in S⁺", delta < 0, omega0),),
 )
 def printed_basin_by_alignment():
     """As printed: in S⁺ the alignment exceeds its threshold for a_0 ≥ 0, and falls below it for a_0 ≤ 0."""

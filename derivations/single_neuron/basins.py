@@ -145,6 +145,7 @@ unit_downstream = Domain(
     domain=downstream_starts,
     hypothesis=UNIT,
     under=unit_downstream,
+    hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
 def printed_basin_footnote():
     """As printed in the footnote, without the rates."""
@@ -157,6 +158,7 @@ def printed_basin_footnote():
     domain=downstream_starts,
     hypothesis=UNIT,
     under=unit_downstream,
+    hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
 def printed_basin_set():
     """As printed in the appendix, without the rates."""

@@ -125,6 +125,10 @@ _ratio = {upsilon: a / inner(w, beta_star), n: norm(a * w)}
     quote=r"$\dot\omega=\omega(\upsilon\|\beta\|^2-\upsilon^2\omega^2)$",
     domain=weights(unit_rates, also=_ratio, conditions=(delta < 0,)),
     severity="typo",
+    hypotheses=(
+        stated("App. A.2.4", "δ < 0", delta < 0),
+        stated("App. A.2.4, as the example of η_a η_w = 1", "η_a = η_w = 1", eta_a, eta_w),
+    ),
 )
 def printed_projection_dynamics():
     """As printed, with ‖β‖ in the place of ‖β_*‖, which is wrong for η_a = η_w = 1 already."""
@@ -184,6 +188,10 @@ def solution_without_crossing():
     ),
     hypothesis=f"{REAL}, and √δ(…)^{{-1/2}} in a(t) is read as (…/δ)^{{-1/2}}",
     under=real_starts(unit_rates, -1),
+    hypotheses=(
+        stated("App. A.2.4", "δ < 0", delta < 0),
+        stated("App. A.2.4, a does not cross zero", "a stays positive", a0, omega0),
+    ),
 )
 def printed_solution_without_crossing():
     """The printed ν(t) and a(t) of δ > 0, for δ < 0."""

@@ -72,6 +72,10 @@ def hyperboloid_geometry():
     ),
     hypothesis="α > 0 (and k ≥ 1): for α = 0 and k = 1 the two halves of the cone meet at the origin",
     under=Domain((alpha,), (q,), (Cell("α > 0", {alpha: 1}),), sampler=_origin_too, words="k = 1, α > 0"),
+    hypotheses=(
+        stated("App. A.1", "k = 1 and α ≥ 0", alpha),
+        meaning("q is any vector, zero too", q),
+    ),
 )
 def printed_two_sheets():
     """For k = 1 the coordinate x₁ vanishes nowhere on the surface, so that its sign tells two sheets apart."""
@@ -190,6 +194,7 @@ def downstream_sheet():
     domain=Domain((t,), (w, turned), sampler=_right_angle, words="any d"),
     hypothesis=TWO_DIMENSIONS,
     under=rotations,
+    hypotheses=(meaning("w turned by a right angle, where there is room for it", turned),),
 )
 def printed_downstream_sheet():
     """A half-turn joins w and -w on the sheet, for every d."""

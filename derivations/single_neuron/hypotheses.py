@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sympy as sp
+
 from derivations.single_neuron.symbols import (
     E,
     beta,
@@ -28,6 +30,11 @@ HYPOTHESES = (
         "Sec. 3 and App. A.3",
         "β ≠ 0 wherever M is written in β: only starts with ‖β(t)‖ > 0 for all t ≥ 0 are studied there",
         norm2(beta) > 0,
+    ),
+    standing(
+        "App. A.2.1 and A.3",
+        "η_a η_w = 1 without loss of generality, the product being absorbed into β",
+        sp.Eq(eta_w, 1 / eta_a, evaluate=False),
     ),
     meaning("t is the time since the start", t > 0, t >= 0),
     meaning("τ is the time since the start in units of 1/|δ|", tau > 0),

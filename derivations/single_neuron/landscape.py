@@ -20,7 +20,7 @@ from derivations.single_neuron.preconditioning import M_weights
 from derivations.single_neuron.symbols import a, beta, beta_star, eta_a, eta_w, r, t, w
 from symdyn.calculus.gram import Combination, inner, norm2, substitute
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, stated
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -79,6 +79,7 @@ proper_minimum = Domain(
     domain=every_minimum,
     hypothesis=NO_TARGET,
     under=proper_minimum,
+    hypotheses=(meaning("a and w with β_* = a w, a = 0 among them", a),),
 )
 def printed_global_minima():
     """On the minima a ω = ‖β_*‖² with ‖β_*‖² > 0, so that a and ω do not vanish."""
@@ -144,6 +145,7 @@ def _sometimes_no_target(rng, d):
     domain=Domain((), (w, beta_star), sampler=_sometimes_no_target, words="XᵀX invertible"),
     hypothesis=NO_SLOPE,
     under=Domain((), (w, beta_star), (Cell("Xᵀy ≠ 0", {target: 1}),), words="XᵀX invertible, Xᵀy ≠ 0"),
+    hypotheses=(meaning("any task β_*, zero too", beta_star),),
 )
 def printed_saddle_set():
     """At a = 0 the loss falls in some direction, as it does at a saddle."""

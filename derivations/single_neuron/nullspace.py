@@ -183,6 +183,11 @@ def printed_equation_on_the_line():
 
 solution = k * sp.sqrt((k**2 + delta) / 2 + sp.sqrt(((k**2 + delta) / 2) ** 2 + s**2))
 larger, smaller, overlap = sp.symbols("p q g", real=True)
+ROOTS = meaning(
+    "p and -q are the roots of z² - (k² + δ) z - ‖β_*‖², δ and ‖β_*‖ > 0 in terms of them",
+    larger,
+    smaller,
+)
 rational = Domain(
     (k, delta, s),
     cells=(
@@ -197,11 +202,7 @@ rational = Domain(
     hypotheses=(
         *ON_THE_LINE,
         added(LEAST_NORM, overlap),
-        meaning(
-            "p and -q are the roots of z² - (k² + δ) z - ‖β_*‖², δ and ‖β_*‖ > 0 in terms of them",
-            larger,
-            smaller,
-        ),
+        ROOTS,
     ),
 )
 
@@ -232,6 +233,11 @@ anywhere = replace(
     scalars=(k, delta, s, overlap),
     conditions=(overlap**2 < s**2,),
     words="s = ‖β_*‖ > 0, g = β_*ᵀv",
+    hypotheses=(
+        *ON_THE_LINE,
+        ROOTS,
+        meaning("g = β_*ᵀv, less than ‖β_*‖ in absolute value as β_* is not along v", overlap**2 < s**2),
+    ),
 )
 at_least_norm = replace(
     anywhere,

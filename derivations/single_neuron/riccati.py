@@ -210,6 +210,7 @@ def printed_nu_dynamics():
     domain=starts(product_one, also={nu0: inner(w0, beta_star) / a0}, conditions=(delta > 0,)),
     hypothesis=UNIT,
     under=replace(until_the_pole(nu_closed), cells=(replace(unit_rates, signs={s: 1, t: 1}),)),
+    hypotheses=(stated("App. A.2.3", "δ > 0", delta > 0),),
 )
 def printed_nu_solution():
     """As printed, without the rates, against the equation that ν obeys."""
@@ -225,6 +226,7 @@ def printed_nu_solution():
     domain=weights(product_one, also={upsilon: a / inner(w, beta_star)}, conditions=(delta < 0,)),
     hypothesis=UNIT,
     under=weights(unit_rates, also={upsilon: a / inner(w, beta_star)}, conditions=(delta < 0,)),
+    hypotheses=(stated("App. A.2.4", "δ < 0", delta < 0),),
 )
 def printed_upsilon_dynamics():
     """As printed, without the rates."""

@@ -34,9 +34,20 @@ k, plus, minus = (q(delta, x) for q in (kappa, kappa_plus, kappa_minus))
 POSITIVE = {eta_a: 1, eta_w: 1, s: 1}
 
 
-MOVING = stated(
-    "Sec. 3, Eq. for μ̇ and φ̇", "μ ≠ 0 and |φ| < 1: φ, the slower or faster one, still moves", mu, phi**2 < 1
-)
+MOVING = {
+    1: stated(
+        "Sec. 3 (Upstream), before φ has reached ±1",
+        "|φ| < 1, and μ ≠ 0: where μ = 0 upstream, w = 0 and φ is not defined",
+        mu,
+        phi**2 < 1,
+    ),
+    -1: stated(
+        "Sec. 3 (Downstream)",
+        "φ, μ ≠ 0, which is a saddle point, and |φ| < 1, as φ approaches ±1",
+        mu,
+        phi**2 < 1,
+    ),
+}
 SLOPES = stated("Sec. 3 (Upstream), φ updates more rapidly than μ", "μ moves, μ ≠ φ‖β_*‖", sp.Ne(mu, phi * s))
 
 

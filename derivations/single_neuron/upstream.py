@@ -147,6 +147,10 @@ def nu_by_angle():
     domain=starts(unit_rates, product_one, also={nu0: omega0 / a0}, conditions=(delta > 0,)),
     hypothesis=REAL,
     under=real_starts(unit_rates),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        standing("App. A.2.1", "η_a η_w = 1, also with η_a = η_w = 1", eta_a, eta_w),
+    ),
 )
 def printed_angle():
     """As printed: Y is a real number, and ν + δ/2 is R times its hyperbolic tangent."""
@@ -187,6 +191,10 @@ def upstream_readout():
     domain=starts(product_one, conditions=(delta > 0, a0 > 0)),
     hypothesis=REAL,
     under=real_starts(unit_rates).restrict(printed_square_bracket(s, a0, omega0) > 0),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
+    ),
 )
 def printed_readout():
     """As printed, against the exact solution."""
@@ -229,6 +237,10 @@ def mu_phi_from_nu_a():
     quote=r"$\|w\|^2=a^2-\delta$, $\mu=a\|w\|$, $\phi=a\nu/(\|w\|\|\beta_*\|)$",
     domain=weights(
         replace(unit_rates, signs=nonzero), also={nu: inner(w, beta_star) / a}, conditions=(delta > 0,)
+    ),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        stated("App. A.2.3", "η_a = η_w = 1, and w ≠ 0 where φ is defined", eta_a, eta_w, norm2(w)),
     ),
 )
 def printed_mu_phi_from_nu_a():

@@ -27,7 +27,7 @@ from derivations.wide_linear.symbols import A, G, W, beta_star, delta, eta_a, et
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, stated
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Inequality
@@ -136,6 +136,10 @@ astray = Cell(
     domain=layers.with_cells(*layers.cells, astray),
     hypothesis=FULL_RANK,
     under=layers,
+    hypotheses=(
+        stated("App. B.1.7, Theorem 11, of which it speaks", "δ ≠ 0", p, q),
+        meaning("p = ‖Av‖ and q = ‖Wu‖ are lengths", p, q),
+    ),
 )
 def printed_aligned_learning():
     """As printed, each mode of an aligned β_0 is learned at the speed κ > 0, also from λ = 0; p = ‖Av‖, q = ‖Wu‖."""

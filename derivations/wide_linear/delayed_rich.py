@@ -264,6 +264,12 @@ def delayed_rich_regime():
     domain=any_rows,
     hypothesis=INDEPENDENT,
     under=independent,
+    hypotheses=(
+        stated(
+            "App. B.1.5", "no least-squares solution in the span: a row turns by m_i, 0 ≤ m_i ≤ 1", m1, m2
+        ),
+        meaning("two halves of a task with the strengths g_1 > 0 and g_2 ≥ 0 of the rows", g1, g2),
+    ),
 )
 def printed_delayed_rich_regime():
     """As printed, the kernel turns whenever no solution is in the span: for the two halves, by more than zero."""
@@ -300,6 +306,10 @@ outside = _coordinates({beyond: 1})
     "the Xw_k(0) (for d < c the a_k(0)) are linearly independent, the δ_k of one order, and the flow reaches a global "
     "minimum: a neuron with much the smaller balance turns alone, and the kernel distance tends to 0",
     under=outside,
+    hypotheses=(
+        stated("Sec. 4", "no β_k(0) is proportional to β_*: x_1, x_2 > 0", x1, x2),
+        meaning("an example, h = 2 and d = 3, with a vector across both w_k", beyond, x, "d"),
+    ),
 )
 def printed_delayed_rich_opposite():
     """As printed, no solution is in the span if no β_k is proportional to β_*: the distance z‖v‖ is not zero."""

@@ -15,6 +15,7 @@ import sympy as sp
 
 from derivations.wide_linear.singular_values import (
     DISTINCT,
+    TWO_VALUES,
     balanced_apart,
     balanced_two,
     first_velocities,
@@ -112,6 +113,7 @@ def _unbalanced(domain):
     domain=_unbalanced(balanced_two),
     hypothesis=DISTINCT,
     under=_unbalanced(balanced_apart),
+    hypotheses=(TWO_VALUES,),
 )
 def printed_mirror_flow():
     """As printed, for the singular values; 1/q_δ″ = κ_i, and the v_ij are the entries of the gradient UᵀGV."""

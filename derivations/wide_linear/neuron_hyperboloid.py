@@ -100,6 +100,10 @@ def neuron_surface():
     domain=Domain((t,), (into, turned), sampler=quarter_turn, words="c > 1, δ_k < 0, any d"),
     hypothesis=TWO_INPUTS,
     under=in_a_plane,
+    hypotheses=(
+        TURNED,
+        stated("App. B.1.3, footnote 8", "c > 1"),
+    ),
 )
 def printed_connected_surface():
     """A half-turn joins w and -w on the surface, for every d."""

@@ -37,7 +37,7 @@ from symdyn.calculus.matrix import (
     vector,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Limit
@@ -147,6 +147,7 @@ def singular_value_derivative():
 first, second = sp.symbols("l1 l2", real=True)
 v11, v12, v21, v22 = sp.symbols("v11 v12 v21 v22", real=True)
 apart = sp.Symbol("apart", real=True)
+TWO_VALUES = meaning("an example: two singular values λ_1 ≥ λ_2 ≥ 0, apart, equal or zero", first, second)
 TWO = (t, first, second, v11, v12, v21, v22)
 SIMPLE = Cell("λ_1 > λ_2 > 0", {second: 1, apart: 1}, {first: second + apart})
 EQUAL = Cell("λ_1 = λ_2 > 0", {second: 1}, {first: second})
@@ -184,6 +185,7 @@ def first_velocities(entries):
     domain=any_two,
     hypothesis=DISTINCT,
     under=two_apart,
+    hypotheses=(TWO_VALUES,),
 )
 def printed_singular_value_derivative():
     """As printed, for the singular values and any of their singular vectors, on β + tβ̇ with t > 0."""
@@ -217,6 +219,7 @@ squares = Domain((delta, q), cells=(Cell("Δ = I"),), let={p: sp.sqrt(q**2 + 1)}
     quote=r"Under $\Delta=\mathbf I_h$",
     domain=squares,
     severity="typo",
+    hypotheses=(stated("App. B.1.7, proof of Lemma 10", "Δ = I_h, and unit rates", p),),
 )
 def printed_aligned_layers():
     """As printed: δ in the relation of the eigenvalues, but Δ = I_h, which makes it 1, where δ I_h is meant."""
@@ -290,6 +293,7 @@ def isotropic_velocities():
     domain=balanced_two,
     hypothesis=DISTINCT,
     under=balanced_apart,
+    hypotheses=(TWO_VALUES,),
 )
 def printed_singular_value_dynamics():
     """As printed, for the singular values, with the gradient ∂L/∂λ_i = (UᵀGV)_ii of the paper; v_ij are those of G."""
@@ -330,6 +334,7 @@ widths = Domain(
     quote=r"If $h<\min(d,c)$ then $M_{ii}=0$ for $i>\min(d,c)$",
     domain=widths,
     severity="typo",
+    hypotheses=(stated("App. B.1.7, proof of Lemma 10", "h < min(d, c)", size, hidden),),
 )
 def printed_rank_deficient():
     """As printed, the zeros on the diagonal of M begin after its last entry, i = m = min(d, c), so that there are none.
