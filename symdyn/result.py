@@ -21,7 +21,7 @@ import sympy as sp
 
 from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
-from symdyn.hypothesis import Hypothesis, checked, refuse_added, refuse_silent
+from symdyn.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
@@ -126,6 +126,11 @@ class Result:
         stated = [a for e in self.entries for a in e.assumptions]
         words = [self.domain.words] if self.domain is not None and self.domain.words else []
         return tuple(dict.fromkeys(stated + words))
+
+    @property
+    def supposes(self) -> tuple[Hypothesis, ...]:
+        """Every condition under which the result is claimed, with where it comes from."""
+        return declared(self)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -51,6 +51,11 @@ def potential_equivalence():
         words="δ ≥ 0, η_a η_w = 1",
         hypotheses=(
             UNIT_PRODUCT,
+            stated(
+                "App. A.4.3, Theorem 5, where q_δ divides by ‖β‖",
+                "β ≠ 0; q_δ is continuous at zero",
+                norm2(beta),
+            ),
             stated("App. A.4.3, Theorem 5", "δ ≥ 0 and β_0 ≠ 0", delta >= 0, norm2(beta0)),
         ),
     ),

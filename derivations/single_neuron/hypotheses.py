@@ -21,8 +21,8 @@ from symdyn.hypothesis import meaning, standing
 HYPOTHESES = (
     standing("Sec. 1, Notation", "the learning rates are positive, η_a, η_w > 0", eta_a > 0, eta_w > 0),
     standing(
-        "Sec. 3, where φ is defined",
-        "β_* ≠ 0: the cosine of the angle to β_* divides by ‖β_*‖",
+        "App. A.2, and Sec. 3 where φ divides by ‖β_*‖",
+        "β_* ≠ 0",
         s > 0,
         norm2(beta_star) > 0,
     ),

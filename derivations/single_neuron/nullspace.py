@@ -245,6 +245,12 @@ at_least_norm = replace(
 )
 
 
+def tilt_at(position):
+    """The slope of the objective's radial part along v at β_* + αv, times 2/3, for any interpolator β_*."""
+    square = s**2 + 2 * overlap * position + position**2
+    return sp.sqrt(sp.sqrt(square + half**2) - half) * (position + overlap) / sp.sqrt(square)
+
+
 @printed(
     "kunin2024.nullspace-alpha-solution",
     quote=r"\alpha=k\sqrt{\frac{k^2+\delta}2+\sqrt{\big(\frac{k^2+\delta}2\big)^2+\|\beta_*\|^2}}",
@@ -254,6 +260,4 @@ at_least_norm = replace(
 )
 def printed_position_on_the_line():
     """As printed: the objective is stationary there, with ‖β‖² = s² + 2gα + α² and its derivative 2(α + g)."""
-    square = s**2 + 2 * overlap * solution + solution**2
-    slope_ = sp.sqrt(sp.sqrt(square + half**2) - half) * (solution + overlap) / sp.sqrt(square)
-    return Identity(slope_, k)
+    return Identity(tilt_at(solution), k)

@@ -14,7 +14,15 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.learned_solution import final_square, interpolating
-from derivations.single_neuron.nullspace import LEAST_NORM, ON_THE_LINE, solution, unit_direction
+from derivations.single_neuron.nullspace import (
+    LEAST_NORM,
+    ON_THE_LINE,
+    anywhere,
+    at_least_norm,
+    solution,
+    tilt_at,
+    unit_direction,
+)
 from derivations.single_neuron.quantities import kappa_minus
 from derivations.single_neuron.symbols import (
     a0,
@@ -35,7 +43,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
 from symdyn.hypothesis import added, stated
-from symdyn.result import result
+from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity
 
 one_rate = replace(
@@ -122,3 +130,15 @@ def reversed_position():
         ),
         formula=r"\beta_\infty = \beta_* - \alpha v",
     )
+
+
+@printed(
+    "kunin2024.nullspace-minus-alpha",
+    quote=r"$\beta=\beta_*-\alpha v$",
+    domain=anywhere,
+    hypothesis=LEAST_NORM,
+    under=at_least_norm,
+)
+def printed_reversed_position():
+    """As printed: where a has changed its sign, zᵀβ is reversed, and the objective is stationary at β_* - αv."""
+    return Identity(tilt_at(-solution), -k)

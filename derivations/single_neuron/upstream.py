@@ -50,7 +50,7 @@ from derivations.single_neuron.symbols import (
 from derivations.single_neuron.unified import E2_closed, P_closed, without_overflow
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, standing, stated
+from symdyn.hypothesis import added, meaning, standing, stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality
 
@@ -190,7 +190,10 @@ def upstream_readout():
     quote=r"For $a_0>0$: $a(t)=2e^{t\delta/2}\|\beta_*\|\sqrt\delta\Big(\mathrm{sech}^2(Y)\big[",
     domain=starts(product_one, conditions=(delta > 0, a0 > 0)),
     hypothesis=REAL,
-    under=real_starts(unit_rates).restrict(printed_square_bracket(s, a0, omega0) > 0),
+    under=real_starts(unit_rates).restrict(
+        printed_square_bracket(s, a0, omega0) > 0,
+        hypotheses=(meaning("the bracket is positive: by upstream_readout it is 4e^{δt}‖β_*‖²δ/a²"),),
+    ),
     hypotheses=(
         stated("App. A.2.3", "δ > 0", delta > 0),
         standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
