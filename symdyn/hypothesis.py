@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
-from symdyn.calculus.vectors import Dot
+from symdyn.calculus.vectors import Dot, Linear
 
 if TYPE_CHECKING:
     from symdyn.domain import Cell, Domain
@@ -232,6 +232,29 @@ def _said(quantity: Any, allowed: frozenset[int]) -> Any:
     return relation(quantity, 0, evaluate=False)
 
 
+def _by_let(everywhere: Iterable[Domain], statement: Statement) -> Iterator[Restriction]:
+    """Quantities that a domain computes from others of which the statement does not speak: x = q² is not negative."""
+    from symdyn.proof.claim import atoms
+
+    defined = [(x, value) for domain in everywhere for x, value in domain.let.items()]
+    if not defined:
+        return
+    spoken_of = quantities_of(*_atoms(statement))
+    for quantity, value in defined:
+        by = quantities_of(*atoms(value)) if isinstance(value, Linear) else quantities_of(formula(value))
+        if quantity in spoken_of and by and not by & spoken_of:
+            yield Restriction(f"{quantity} = {value}", by | {quantity})
+
+
+def _atoms(statement: Statement) -> Iterator[Any]:
+    from symdyn.proof.claim import atoms
+
+    for expression in statement.expressions:
+        yield from atoms(expression)
+    for fact in statement.facts():
+        yield from _atoms(fact)
+
+
 def domains(statement: Statement) -> Iterator[Domain]:
     """The domains that a statement and its facts name themselves."""
     if statement.domain is not None:
@@ -256,6 +279,7 @@ def restrictions(result: Result | PrintedForm) -> tuple[Restriction, ...]:
     everywhere = [result.domain] if result.domain is not None else []
     everywhere += domains(result.statement)
     found = [r for domain in everywhere for r in of_domain(domain)]
+    found += _by_let(everywhere, result.statement)
     found += _declared(result.statement)
     found += [_restriction(relation) for _, relation, _ in result.requires]
     return tuple({r.text: r for r in found}.values())

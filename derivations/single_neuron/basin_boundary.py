@@ -214,7 +214,9 @@ _lift = sp.Symbol("lift", real=True)
     ),
     hypotheses=(
         stated(
-            "App. A.2.5, a_0 off the separating surface", "neither surface, printed or true, is met", omega0
+            "App. A.2.5, a_0 off the separating surface",
+            "a_0 ≠ 0, and neither surface, printed or true, is met",
+            omega0,
         ),
     ),
 )

@@ -88,6 +88,8 @@ ENDS = meaning(
     kappa_end,
     u0,
     u_end,
+    w0,
+    w_end,
 )
 
 

@@ -56,6 +56,7 @@ low, gap = sp.symbols("low gap", real=True)
 
 
 WHITENED = standing("Sec. 3 and App. A.2", "whitened input, XᵀX = I, so that β_* = Xᵀy")
+COMPUTED = meaning("δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights", w, w0, s)
 MODES = meaning("δ and ‖β_*‖ by the modes: low is the smaller of λ_+ and -λ_-, gap is |δ|", low, gap)
 
 
@@ -84,7 +85,7 @@ def weights(*cells: Cell, also=None, **changes) -> Domain:
             **(also or {}),
         },
         words="η_a, η_w > 0, β_* ≠ 0",
-        hypotheses=(WHITENED,),
+        hypotheses=(WHITENED, COMPUTED),
         **changes,
     )
 
@@ -102,7 +103,7 @@ def starts(*cells: Cell, also=None, **changes) -> Domain:
             **(also or {}),
         },
         words="η_a, η_w > 0, β_* ≠ 0",
-        hypotheses=(WHITENED,),
+        hypotheses=(WHITENED, COMPUTED),
         **changes,
     )
 
