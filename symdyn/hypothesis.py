@@ -266,9 +266,8 @@ def domains(statement: Statement) -> Iterator[Domain]:
 def _declared(statement: Statement) -> Iterator[Restriction]:
     """What the declarations of matrices suppose."""
     for declaration in getattr(getattr(statement, "rules", None), "declarations", ()):
-        if declaration.signs and not declaration.rules:
-            yield from (_restriction(_said(q, frozenset({s}))) for q, s in declaration.signs.items())
-        else:
+        yield from (_restriction(_said(q, frozenset({s}))) for q, s in declaration.signs.items())
+        if declaration.rules or not declaration.signs:
             yield Restriction(declaration.name, frozenset({declaration.name, *declaration.letters}))
     for fact in statement.facts():
         yield from _declared(fact)
@@ -314,9 +313,14 @@ def of_topic(module: str) -> tuple[Hypothesis, ...]:
     name = beside(module)
     try:
         found = importlib.util.find_spec(name)
-    except ModuleNotFoundError:
+    except (ImportError, ValueError, AttributeError):  # a script, or a package that is not there
         found = None
-    return () if found is None else checked(importlib.import_module(name).HYPOTHESES)
+    if found is None:
+        return ()
+    listed = getattr(importlib.import_module(name), "HYPOTHESES", None)
+    if listed is None:
+        raise TypeError(f"{name} lists no HYPOTHESES: write HYPOTHESES = (standing(…), …) there, or rename it")
+    return checked(listed)
 
 
 def beside(module: str) -> str:

@@ -20,6 +20,7 @@ from derivations.single_neuron.symbols import (
     delta,
     eta_a,
     eta_w,
+    nu0,
     omega,
     omega0,
     s,
@@ -56,7 +57,9 @@ low, gap = sp.symbols("low gap", real=True)
 
 
 WHITENED = standing("Sec. 3 and App. A.2", "whitened input, XᵀX = I, so that β_* = Xᵀy")
-COMPUTED = meaning("δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights", w, w0, s)
+COMPUTED = meaning(
+    "δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights", omega, omega0, s, nu0
+)
 MODES = meaning("δ and ‖β_*‖ by the modes: low is the smaller of λ_+ and -λ_-, gap is |δ|", low, gap)
 
 
