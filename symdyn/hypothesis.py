@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
-from symdyn.calculus.vectors import Dot, Linear
+from symdyn.calculus.vectors import Dot
 
 if TYPE_CHECKING:
     from symdyn.domain import Cell, Domain
@@ -123,6 +123,18 @@ def checked(hypotheses: Any) -> tuple[Hypothesis, ...]:
         if not isinstance(x, Hypothesis):
             raise TypeError(f"a hypothesis is made by stated(), standing() or added(), not {x!r}")
     return found
+
+
+@dataclass(frozen=True)
+class Defined:
+    """That a quantity is computed from others, and not what else is said of it."""
+
+    quantity: Any
+
+
+def defined(*quantities: Any) -> tuple[Defined, ...]:
+    """What a hypothesis is about that says what some quantities are, but not that they have a sign, say."""
+    return tuple(map(Defined, quantities))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,17 +245,12 @@ def _said(quantity: Any, allowed: frozenset[int]) -> Any:
 
 
 def _by_let(everywhere: Iterable[Domain], statement: Statement) -> Iterator[Restriction]:
-    """Quantities that a domain computes from others of which the statement does not speak: x = q² is not negative."""
-    from symdyn.proof.claim import atoms
-
+    """What a domain makes of quantities that the statement names: x = q² is not negative, and β = a w fits a and w."""
     defined = [(x, value) for domain in everywhere for x, value in domain.let.items()]
-    if not defined:
-        return
-    spoken_of = quantities_of(*_atoms(statement))
+    named = quantities_of(*_atoms(statement)) if defined else frozenset()
     for quantity, value in defined:
-        by = quantities_of(*atoms(value)) if isinstance(value, Linear) else quantities_of(formula(value))
-        if quantity in spoken_of and by and not by & spoken_of:
-            yield Restriction(f"{quantity} = {value}", by | {quantity})
+        if quantity in named:
+            yield Restriction(f"{quantity} = {value}", frozenset({quantity, Defined(quantity)}))
 
 
 def _atoms(statement: Statement) -> Iterator[Any]:
@@ -319,7 +326,9 @@ def of_topic(module: str) -> tuple[Hypothesis, ...]:
         return ()
     listed = getattr(importlib.import_module(name), "HYPOTHESES", None)
     if listed is None:
-        raise TypeError(f"{name} lists no HYPOTHESES: write HYPOTHESES = (standing(…), …) there, or rename it")
+        raise TypeError(
+            f"{name} lists no HYPOTHESES: write HYPOTHESES = (standing(…), …) there, or rename it"
+        )
     return checked(listed)
 
 
@@ -372,6 +381,7 @@ __all__ = [
     "SilentRestriction",
     "added",
     "declared",
+    "defined",
     "restrictions",
     "standing",
     "stated",

@@ -17,7 +17,7 @@ from symdyn.calculus.gram import Flow, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Index, basis, diagonal, entry, eye, matrix, sum_over, vector
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Conjunction, Conservation, Dynamics, Identity
@@ -55,7 +55,7 @@ all_weights = Domain(
     (Cell("a_k > 0", {a: 1, norm2(w): 1, **RATES}), Cell("a_k < 0", {a: -1, norm2(w): 1, **RATES})),
     let={delta: balance, beta: a * w},
     words="a_k ≠ 0, w_k ≠ 0",
-    hypotheses=(NOT_ZERO,),
+    hypotheses=(NOT_ZERO, meaning("δ_k and β_k = a_k w_k are those of the weights", *defined(delta, beta))),
 )
 
 

@@ -20,7 +20,7 @@ import sympy as sp
 from derivations.piecewise_linear.symbols import a, alpha, delta, eta_a, eta_w, gamma, tau, w, x
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import Characterised
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Identity, Inequality
@@ -168,6 +168,7 @@ recipe = Domain(
     quote=r"solve $\delta^2=\tau^2(\alpha^2-\alpha^{-2})$ for $\alpha$",
     domain=recipe,
     severity="typo",
+    hypotheses=(stated("App. D.1", "α solves the printed equation, for δ > 0", alpha, *defined(delta)),),
 )
 def printed_relative_scale():
     """As printed: with α from δ² = τ²(α² - α^{-2}) the scaled neurons would have the balance δ; they have δ².

@@ -48,7 +48,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality
@@ -326,7 +326,7 @@ rank = sp.Symbol("r", real=True)
         more_inputs, scalars=(n_i, n_o, rank), let={rank: n_o}, words="N_i > N_o, as in Theorem 3.1"
     ),
     severity="convention",
-    hypotheses=(UNEQUAL,),
+    hypotheses=(UNEQUAL, meaning("r is the rank, N_o at most", *defined(rank))),
 )
 def printed_full_rank():
     """As printed, and assumed by Theorem 3.1 for N_i > N_o too, the rank is N_i and N_o; but it is N_o at most."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import POSITIVE, WHITENED, plane, whitened
+from derivations.single_neuron.polar import COMPUTED
 from derivations.single_neuron.symbols import (
     a,
     beta_star,
@@ -61,6 +62,7 @@ def on_cone(slope, rates):
         words="δ = 0, w ≠ 0",
         hypotheses=(
             WHITENED,
+            COMPUTED,
             stated("App. A.2.2", "δ = 0: a = ±√(η_a/η_w)‖w‖ on the double cone", a),
             stated("App. A.2.1, where φ is defined", "w ≠ 0, for φ divides by ‖w‖", norm2(w)),
             *((standing("App. A.2.1", "η_a η_w = 1", eta_w),) if rates else ()),

@@ -18,6 +18,7 @@ import sympy as sp
 from derivations.single_neuron.basins import F0, every_weight, printed_F0
 from derivations.single_neuron.downstream import denominator, no_crossing
 from derivations.single_neuron.planar import (
+    COMPUTED,
     MODES,
     UNIT,
     WHITENED,
@@ -158,7 +159,7 @@ def printed_separating_hyperplane():
 
 def with_nu(domain: Domain) -> Domain:
     """The domain with ν_0 = ω_0/a_0 computed."""
-    return replace(domain, let={**domain.let, nu0: omega0 / a0})
+    return replace(domain, let={**domain.let, nu0: omega0 / a0}).supposing(COMPUTED)
 
 
 @result(

@@ -50,7 +50,7 @@ from derivations.single_neuron.unified import E2_closed, P_closed
 from derivations.single_neuron.upstream import REAL, inverse_square, printed_square_bracket, real_starts
 from symdyn.calculus.gram import inner, norm
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import InvariantRegion
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
@@ -128,6 +128,7 @@ _ratio = {upsilon: a / inner(w, beta_star), n: norm(a * w)}
     hypotheses=(
         stated("App. A.2.4", "δ < 0", delta < 0),
         stated("App. A.2.4, as the example of η_a η_w = 1", "η_a = η_w = 1", eta_a, eta_w),
+        meaning("n = ‖β‖", *defined(n)),
     ),
 )
 def printed_projection_dynamics():

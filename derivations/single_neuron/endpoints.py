@@ -33,7 +33,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.hypothesis import defined, meaning, standing, stated
 
 WEIGHTS = {
     w0: u0 + n0,
@@ -88,8 +88,7 @@ ENDS = meaning(
     kappa_end,
     u0,
     u_end,
-    w0,
-    w_end,
+    *defined(w0, w_end, beta0, beta_end),
 )
 
 

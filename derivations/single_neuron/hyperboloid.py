@@ -17,7 +17,7 @@ from derivations.single_neuron.conservation import flow
 from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a, eta_w, p, q, r, t, turned, w
 from symdyn.calculus.gram import inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
+from symdyn.hypothesis import added, defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Definition, Existence, Identity, Inequality
 
@@ -99,6 +99,11 @@ upstream = Domain(
 weights = Domain((a, eta_a, eta_w), (w, r, beta_star), (Cell("positive rates", rates),))
 
 
+balanced_weights = weights.restrict(let={delta: balance}).supposing(
+    meaning("δ is the balance of the weights", *defined(delta))
+)
+
+
 @result(ledger=("kunin2024.hyperboloid-upstream-sheets",), domain=weights)
 def upstream_sheets():
     """For δ > 0 the weights move on one of two mirror images, told apart by the sign of a₀."""
@@ -106,7 +111,7 @@ def upstream_sheets():
     return Existence(
         "for δ > 0 the surface has two sheets, a > 0 and a < 0, mirror images of each other",
         (
-            Identity(eta_w * a**2, delta + eta_a * norm2(w), on=weights.restrict(let={delta: balance})),
+            Identity(eta_w * a**2, delta + eta_a * norm2(w), on=balanced_weights),
             Inequality(delta + eta_a * norm2(w), ">", on=upstream),
             Identity(substitute(balance, mirrored), balance, name=r"\delta(-a,-w)"),
             Identity(
@@ -125,7 +130,7 @@ def upstream_sign():
         "for δ > 0 and $a_0>0$, a(t) > 0 for all t, because a is continuous and cannot be zero",
         (
             Conservation(balance, under=flow, name=r"\delta"),
-            Identity(a**2, square, on=weights.restrict(let={delta: balance})),
+            Identity(a**2, square, on=balanced_weights),
             Inequality(square, ">", on=upstream),
             Inequality(square, ">=", delta / eta_w, on=upstream),
         ),
@@ -180,7 +185,7 @@ def downstream_sheet():
     return Existence(
         "for δ < 0 and d ≥ 2 the surface is a single sheet, and a may change sign",
         (
-            Identity(norm2(w), (eta_w * a**2 - delta) / eta_a, on=weights.restrict(let={delta: balance})),
+            Identity(norm2(w), (eta_w * a**2 - delta) / eta_a, on=balanced_weights),
             Inequality((eta_w * a**2 - delta) / eta_a, ">", on=downstream),
             Identity(norm2(half_turn), norm2(w), on=rotations),
             Identity(at_zero, eta_a * inner(w, beta_star), name=r"\dot a|_{a=0}"),

@@ -41,7 +41,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, gradient, hessian, inner, jacobian, outer
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Identity, Minimiser
 
@@ -158,6 +158,7 @@ interpolators = Domain(
             row,
             "d",
         ),
+        meaning("β = β_∞ + v, and the dual variables differ by a row", *defined(beta, dual_end)),
     ),
 )
 

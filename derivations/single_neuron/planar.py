@@ -20,17 +20,19 @@ from derivations.single_neuron.symbols import (
     delta,
     eta_a,
     eta_w,
+    nu,
     nu0,
     omega,
     omega0,
     s,
     t,
+    upsilon,
     w,
     w0,
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, standing
+from symdyn.hypothesis import defined, meaning, standing
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics
 
@@ -58,7 +60,8 @@ low, gap = sp.symbols("low gap", real=True)
 
 WHITENED = standing("Sec. 3 and App. A.2", "whitened input, XᵀX = I, so that β_* = Xᵀy")
 COMPUTED = meaning(
-    "δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights", omega, omega0, s, nu0
+    "δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights",
+    *defined(delta, omega, omega0, s, nu, nu0, upsilon),
 )
 MODES = meaning("δ and ‖β_*‖ by the modes: low is the smaller of λ_+ and -λ_-, gap is |δ|", low, gap)
 

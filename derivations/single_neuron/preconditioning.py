@@ -16,7 +16,7 @@ from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, labe
 from symdyn.calculus.gram import gradient, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import Characterised
 from symdyn.result import result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
@@ -35,7 +35,10 @@ weights = Domain(
     (Cell("positive rates", {eta_a: 1, eta_w: 1}),),
     let={delta: eta_w * a**2 - eta_a * norm2(w), beta: a * w},
     words="β = a w with a ≠ 0, w ≠ 0",
-    hypotheses=(stated("App. A.3", "a² > 0, and β ≠ 0, by whose square the formula divides"),),
+    hypotheses=(
+        stated("App. A.3", "a² > 0, and β ≠ 0, by whose square the formula divides"),
+        meaning("β = a w and δ are those of the weights", *defined(beta, delta)),
+    ),
 )
 """All weights but those with β = 0, the balance and the function computed from them."""
 

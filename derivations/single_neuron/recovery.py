@@ -35,7 +35,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, Linear, inner, norm, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
+from symdyn.hypothesis import added, defined, meaning
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality
 
@@ -135,7 +135,7 @@ moved = Domain(
     words="w₀ not along β_*",
     hypotheses=(
         added(NOT_ALONG, norm2(turned), "d"),
-        meaning("w_0 = k₀β_* + v with v across β_*, and α = 1/E > 0", alpha, turned),
+        meaning("w_0 = k₀β_* + v with v across β_*, and α = 1/E > 0", alpha, turned, *defined(w0)),
     ),
 )
 every_start = replace(

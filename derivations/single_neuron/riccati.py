@@ -16,6 +16,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    COMPUTED,
     POSITIVE,
     UNIT,
     WHITENED,
@@ -85,6 +86,7 @@ in_plane = Domain(
     words="η_a, η_w, ‖β_*‖ > 0",
     hypotheses=(
         WHITENED,
+        COMPUTED,
         stated("App. A.2.3 and A.2.4", "ν = wᵀβ_*/a where a ≠ 0, υ = a/(wᵀβ_*) where wᵀβ_* ≠ 0"),
     ),
 )

@@ -40,7 +40,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality, Limit, Minimiser
 
@@ -154,6 +154,7 @@ def bias_through_a_crossing():
     domain=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: sp.S.One}),
     hypothesis="the linear term of the objective is reversed when a changes its sign",
     under=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: -sp.S.One}),
+    hypotheses=(meaning("c is the sign of the linear term", *defined(c)),),
 )
 def printed_extension():
     """The conclusion of Theorem 1 after a crossing, c the sign of the linear term: c = 1 is the theorem unchanged."""

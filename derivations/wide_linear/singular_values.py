@@ -37,7 +37,7 @@ from symdyn.calculus.matrix import (
     vector,
 )
 from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
+from symdyn.hypothesis import added, defined, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Limit
@@ -228,8 +228,12 @@ def printed_aligned_layers():
 
 speed = eta_w * p**2 + eta_a * q**2
 relation = eta_w * p**2 - eta_a * q**2
+OF_PAIR = meaning("δ = η_w p² - η_a q² and λ = p q are those of a neuron direction", *defined(delta, sigma))
 rates = Domain(
-    (p, q, eta_a, eta_w), cells=(Cell("positive rates", RATES),), let={delta: relation, sigma: lam}
+    (p, q, eta_a, eta_w),
+    cells=(Cell("positive rates", RATES),),
+    let={delta: relation, sigma: lam},
+    hypotheses=(OF_PAIR,),
 )
 kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
 
