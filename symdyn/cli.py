@@ -378,8 +378,9 @@ def _print_description(result: Result, description: dict[str, Any], steps: bool)
     plain("\n" + description["latex"] + "\n")
     if description["assumptions"]:
         plain("assumptions: " + "; ".join(description["assumptions"]))
-    for hypothesis in result.supposes:
-        plain(f"  {hypothesis.source}: {hypothesis.words}")
+    for hypothesis in description["hypotheses"]:
+        source = ", ".join(x for x in (hypothesis["origin"], hypothesis["place"]) if x)
+        plain(f"  {source}: {hypothesis['words']}")
     if description["uses"]:
         plain("uses: " + "; ".join(description["uses"]))
     if description["arguments"]:
