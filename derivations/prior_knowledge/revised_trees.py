@@ -80,7 +80,7 @@ automorphism = Declaration(
     hypotheses=(
         stated(
             "Sec. 6",
-            "two neighbouring nodes of the tree are swapped: Π² = I, and the tree stays as it is",
+            "two neighbouring nodes of the tree are swapped, twice is not at all, and the tree stays as it is",
             "Π² = I",
             "Π² = I, and Π commutes with ΣᵀΣ",
         ),

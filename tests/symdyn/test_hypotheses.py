@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 import sys
@@ -33,6 +34,7 @@ from symdyn.matrix_statement import MatrixIdentity
 from symdyn.paper import ledger
 from symdyn.proof.verdict import Verdict
 from symdyn.registry import load, printed_forms, results
+from symdyn.render import book_html, book_latex, chapters, prose
 from symdyn.result import PrintedForm, Result
 from symdyn.statement import Conjunction, Identity, Inequality
 
@@ -380,3 +382,17 @@ def test_show_prints_every_hypothesis_with_origin_and_place(shown):
 def test_show_prints_the_product_of_the_rates_that_theorem_5_stands_on(shown):
     text = shown("kunin2024.thm5-azulay")
     assert "standing, App. A.3, before A.3.1: η_a η_w = 1" in text
+
+
+def test_both_books_print_every_hypothesis_in_a_line():
+    supposed = tuple({h.words: h for r in results() for h in declared(r)}.values())
+    section = chapters.Derived("nowhere.claim", "A claim", chapters.Formula("", "x"), (), supposed)
+    tex, page = book_latex._derived(section), book_html._derived(section)
+    assert tex.isascii()
+    for hypothesis in supposed:
+        assert rf"\emph{{{prose.latex(hypothesis.source)}:}} {prose.latex(hypothesis.words)}" in tex
+        assert (
+            f"<p><em>{html.escape(hypothesis.source)}:</em> {prose.html_text(hypothesis.words)}</p>" in page
+        )
+    [told] = [r for r in results() if r.key == "single_neuron.azulay_theorem"]
+    assert chapters.derived(told).hypotheses == told.supposes
