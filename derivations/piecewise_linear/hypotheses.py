@@ -45,7 +45,12 @@ HYPOTHESES = (
     stated("Sec. 5", "δ_k = 0 in balance", sp.Eq(delta, 0)),
     stated("Sec. 5", "δ_k ≫ 0 upstream", delta > 0),
     meaning("t is a time or a positive factor", t > 0),
-    meaning("scales τ and α are positive", tau > 0, alpha > 0),
+    meaning(
+        "scales τ and α are positive, and α, by which outputs are divided, is not zero",
+        tau > 0,
+        alpha > 0,
+        sp.Ne(alpha, 0),
+    ),
     meaning("standard deviations of the weights are positive", beta_a > 0, beta_w > 0),
     meaning("the scale Σ, the ratio κ' and a label q are positive", total > 0, ratio > 0, demand > 0),
     meaning(
