@@ -20,6 +20,7 @@ import importlib
 import importlib.util
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 ORIGINS = ("stated", "standing", "added", "meaning")
 DIMENSION = "d"
 """What a hypothesis on the dimension of the vectors is about."""
+_LEAST = re.compile(r"(?<![A-Za-z0-9_])d\s*(>=|≥|>)\s*(\d+)")
 
 
 class SilentRestriction(ValueError):
@@ -81,7 +83,7 @@ class Hypothesis:
         return f"{self.origin}, {self.place}" if self.place else self.origin
 
     def covers(self, restriction: Restriction) -> bool:
-        """Whether a restriction is what the hypothesis is about: the relation itself, or one of its quantities."""
+        """Whether a restriction is what the hypothesis is about: the relation, one of its quantities, or its text."""
         return any(_names(x, restriction) for x in self.about)
 
     def refutation(self) -> Verdict | None:
@@ -149,6 +151,8 @@ class Restriction:
 def _names(x: Any, restriction: Restriction) -> bool:
     if isinstance(x, sp.logic.boolalg.Boolean) and not isinstance(x, sp.Symbol):
         return restriction.relation is not None and _canonical(x) == restriction.relation
+    if isinstance(x, str) and x == restriction.text:
+        return True
     return any(x is q or (type(x) is type(q) and x == q) for q in restriction.quantities)
 
 
@@ -184,8 +188,11 @@ def of_domain(domain: Domain) -> Iterator[Restriction]:
             yield _restriction(condition)
         else:
             yield Restriction(getattr(condition, "__name__", "a condition"), frozenset({condition}))
-    if domain.dimensions and min(domain.dimensions) > 1:
-        yield Restriction(f"d ≥ {min(domain.dimensions)}", frozenset({DIMENSION}))
+    lowest = max(
+        [min(domain.dimensions or (1,)), *(int(n) + (by == ">") for by, n in _LEAST.findall(domain.words))]
+    )
+    if lowest > 1:
+        yield Restriction(f"d ≥ {lowest}", frozenset({DIMENSION}))
     if domain.sampler is not None:
         dimension = max(domain.dimensions or (3,))
         drawn = [x for seed in range(4) for x in domain.sampler(random.Random(seed), dimension)]

@@ -16,7 +16,7 @@ from derivations.single_neuron.symbols import (
     tau,
 )
 from symdyn.calculus.gram import norm2
-from symdyn.hypothesis import meaning, standing
+from symdyn.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("Sec. 1, Notation", "the learning rates are positive, η_a, η_w > 0", eta_a > 0, eta_w > 0),
@@ -35,6 +35,12 @@ HYPOTHESES = (
         "App. A.2.1 and A.3",
         "η_a η_w = 1 without loss of generality, the product being absorbed into β",
         sp.Eq(eta_w, 1 / eta_a, evaluate=False),
+    ),
+    stated(
+        "App. A.4.2, the Sherman-Morrison formula",
+        "1 + vᵀA⁻¹u ≠ 0, by which it divides",
+        "(v'*A^-1*u) + 1 not zero",
+        "(u'*A^-1*v) + 1 not zero",
     ),
     meaning("t is the time since the start", t > 0, t >= 0),
     meaning("τ is the time since the start in units of 1/|δ|", tau > 0),

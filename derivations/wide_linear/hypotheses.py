@@ -30,6 +30,17 @@ from symdyn.hypothesis import meaning, standing, stated
 HYPOTHESES = (
     standing("Sec. 1, Notation", "the learning rates are positive, η_a, η_w > 0", eta_a > 0, eta_w > 0),
     standing("Sec. 4, Theorem 2", "‖β_k‖_F ≠ 0, here x = ‖β_k‖² > 0", norm2(beta) > 0),
+    stated(
+        "Sec. 4, Theorem 2",
+        "‖β_k‖_F ≠ 0 for all k: neither a_k nor w_k vanishes",
+        "(a'*a) > 0",
+        "(w'*w) > 0",
+        "(e[k]'*A*A'*e[k]) > 0",
+        "(e[k]'*W*W'*e[k]) > 0",
+        "(A)**2, (W*W') not zero",
+        "(A*A'), (W)**2 not zero",
+    ),
+    meaning("σ_0 is the standard deviation of weights", "sigma0 > 0"),
     stated("App. B.1.6, Assumption 7", "Δ = δ I_h", "Δ = δ I"),
     stated(
         "App. B.1.6, Lemmas 8 and 9",
