@@ -141,6 +141,7 @@ RESTRICTING = {
     "an alternative": on(conditions=(sp.Or(x > 0, y > 0),)),
     "a predicate": on(conditions=(predicate,)),
     "dimensions": Domain((x, y), (v,), dimensions=(2, 3)),
+    "dimensions in words": Domain((x, y), (v,), words="d ≥ 2"),
     "a sampler": on(sampler=drawn),
     "a vector that is not zero": Domain((x, y), (v,), (Cell("v ≠ 0", {norm2(v): 1}),)),
     "orthogonal vectors": Domain((x, y), (v, w), (Cell("v ⟂ w", where={inner(v, w): sp.S.Zero}),)),
@@ -216,6 +217,7 @@ def test_what_is_required_and_what_facts_restrict_is_seen_too(where):
         ((x > 1,), False),
         ((sp.Ne(x, 0),), False),
         (("x",), False),
+        (("x > 0",), True),
         ((), False),
     ],
 )
