@@ -141,6 +141,13 @@ moved = Domain(
 every_start = replace(
     moved, cells=(OFF, ALONG), dimensions=(1, 2, 3), words="any w₀, β_* ≠ 0", hypotheses=moved.hypotheses[1:]
 )
+where_defined = replace(
+    moved,
+    hypotheses=(
+        *moved.hypotheses[1:],
+        meaning("where what is divided by does not vanish, which is the first fact", norm2(turned), "d"),
+    ),
+)
 length_across = norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2
 """The square of what the paper divides by."""
 
@@ -176,7 +183,10 @@ def printed_weights_from_phi():
     return Existence(
         r"$w=c_1\frac{\beta_*}{\|\beta_*\|}+c_2\frac{(I-\beta_*\beta_*^\top/\|\beta_*\|^2)w_0}"
         r"{\sqrt{\|w_0\|^2-(\beta_*^\top w_0/\|\beta_*\|)^2}}$ for every $w_0$",
-        (Inequality(length_across, "!="), Identity(moving, in_coordinates(moving), name="w", on=moved)),
+        (
+            Inequality(length_across, "!="),
+            Identity(moving, in_coordinates(moving), name="w", on=where_defined),
+        ),
     )
 
 

@@ -25,6 +25,8 @@ from symdyn.hypothesis import (
     declared,
     meaning,
     of_domain,
+    refuse_added,
+    refuse_silent,
     restrictions,
     silent,
     standing,
@@ -328,6 +330,9 @@ CLAIMED = [*(r for r in results() if r.ledger), *printed_forms()]
 @pytest.mark.parametrize("claimed", CLAIMED, ids=[c.key for c in CLAIMED])
 def test_no_result_and_no_printed_form_restricts_silently(claimed):
     assert silent(claimed) == ()
+    refuse_silent(claimed)
+    if isinstance(claimed, PrintedForm):
+        refuse_added(claimed)
 
 
 def test_every_hypothesis_of_the_registry_has_its_origin():
