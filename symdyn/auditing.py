@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from symdyn.cache import Cache
+from symdyn.hypothesis import Hypothesis, added_to, joined
 from symdyn.paper import Entry, ledger
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.standing import standing
@@ -254,12 +255,15 @@ def _audit_entry(
     forms = [j.key for j in jobs if j.kind == "printed" and e.id in j.ledger]
     study = e.id in {s.key for s in index("study")}
     failures, statuses, grades, seconds = [], [], [], 0.0
+    added: list[Hypothesis] = []
     for key in results:
         verdict: Verdict = verdicts[key]
         seconds += verdict.seconds
         grades.append(verdict.grade)
         statuses.append("holds" if verdict.stands else "open")
-        if not verdict.stands:
+        if verdict.stands:
+            added += added_to(load(key))
+        else:
             failures.append(f"{key}: {verdict.outcome}, {verdict.evidence}{_survivors(verdict)}")
     extra: dict[str, Any] = {}
     for key in forms:
@@ -268,6 +272,11 @@ def _audit_entry(
         statuses.append(found.status)
         grades.append(found.under.grade if found.under else found.stated.grade)
         extra = _joined(extra, _of_printed_form(key, found, results, failures))
+    if added:
+        told = "; ".join(_printed(key).hypothesis for key in forms if verdicts[key].status == "conditional")
+        status, more = _of_added(e.id, added, told, failures)
+        statuses.append(status)
+        extra = _joined(more, extra)
     if study:
         status, grade, more = _of_study(e.id, failures)
         statuses.append(status)
@@ -306,6 +315,32 @@ def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         for name in (first | second).keys() - {"stale", "severity"}
     }
     return first | second | texts
+
+
+NO_COUNTEREXAMPLE = "no counterexample given"
+
+
+def _of_added(
+    name: str, added: list[Hypothesis], told: str, failures: list[str]
+) -> tuple[str, dict[str, str]]:
+    """Status and remarks of an entry whose results need what the paper does not say.
+
+    That something fails without it is shown by a printed form of the entry, or by a counterexample that the engine
+    refutes; an entry without either is conditional too, and says so. `told` is what printed forms say already.
+    """
+    found = []
+    for hypothesis in dict.fromkeys(added):
+        verdict = hypothesis.refutation()
+        if verdict is None:
+            continue
+        if verdict.holds is not False:
+            failures.append(f"{name}: the counterexample without '{hypothesis.words}' is {verdict.outcome}")
+            return "open", {}
+        found.append(str(verdict.witness))
+    if not found and not told:
+        found.append(NO_COUNTEREXAMPLE)
+    untold = [hypothesis for hypothesis in added if hypothesis.words not in told]
+    return "conditional", {"hypothesis": joined(untold), "counterexample": "; ".join(found)}
 
 
 def _survivors(verdict: Verdict) -> str:

@@ -17,6 +17,8 @@ from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
+from symdyn.hypothesis import beside
+
 LOG = logging.getLogger("symdyn")
 
 NOT_RUN_BY_A_CHECK = ("render", "compile", "certify", "cli.py", "__main__.py", "auditing.py", "citation.py")
@@ -57,7 +59,7 @@ def engine_digest() -> str:
 @functools.cache
 def module_digest(module: str) -> str:
     """A hash of the engine, and of a module with all that it imports of the packages that hold derivations."""
-    files = {name: path for name in _reached(module) if (path := _file(name)) is not None}
+    files = {name: path for name in _reached(module) | {beside(module)} if (path := _file(name)) is not None}
     contents = "".join(f"{name}{digest([path])}" for name, path in sorted(files.items()))
     return hashlib.sha256((engine_digest() + contents).encode()).hexdigest()
 

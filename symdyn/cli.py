@@ -147,7 +147,7 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
         rows = [
             (
                 e.id,
-                e.status + " (stale)" * e.stale,
+                e.status + _remarks(e),
                 e.grade + ", two kernels" * e.two_kernels,
                 "\n".join(e.results),
                 f"{e.seconds:.2f}",
@@ -413,6 +413,7 @@ def _description(result: Result) -> dict[str, Any]:
         "kind": type(result.statement).__name__,
         "latex": result.latex(),
         "assumptions": list(result.assumptions),
+        "hypotheses": [hypothesis.as_json() for hypothesis in result.supposes],
         "uses": list(result.uses),
         "arguments": [{"name": a.name, "meaning": a.meaning} for a in _arguments(result)],
         "steps": [{"reason": step.reason, "latex": step.latex} for step in result.steps],
@@ -431,9 +432,13 @@ def _print_description(result: Result, description: dict[str, Any], steps: bool)
     for e in result.entries:
         plain(f"  {e.paper.key}, {e.where}  [{e.id}]")
     plain("\n" + description["latex"] + "\n")
-    for name in ("assumptions", "uses"):
-        if description[name]:
-            plain(f"{name}: " + "; ".join(description[name]))
+    if description["assumptions"]:
+        plain("assumptions: " + "; ".join(description["assumptions"]))
+    for hypothesis in description["hypotheses"]:
+        source = ", ".join(x for x in (hypothesis["origin"], hypothesis["place"]) if x)
+        plain(f"  {source}: {hypothesis['words']}")
+    if description["uses"]:
+        plain("uses: " + "; ".join(description["uses"]))
     if description["arguments"]:
         call = ", ".join(a["name"] for a in description["arguments"])
         plain(f"call: {result.name}({call})")
@@ -504,6 +509,14 @@ def _evidence_state(study: Any) -> dict[str, Any]:
         )
     except (Exception, SystemExit) as error:
         return {"evidence": BROKEN, "scale": None, "reason": said(error)}
+
+
+def _remarks(e: AuditEntry) -> str:
+    """What stands beside the status of an entry in the table."""
+    from symdyn.auditing import NO_COUNTEREXAMPLE
+
+    untold = e.status == "conditional" and e.counterexample == NO_COUNTEREXAMPLE
+    return " (stale)" * e.stale + f" ({NO_COUNTEREXAMPLE})" * untold
 
 
 def _stored(state: dict[str, Any]) -> str:

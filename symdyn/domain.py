@@ -24,6 +24,7 @@ from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.points import is_word, letters_at_random, never_negative
 from symdyn.compile.named import unfold
+from symdyn.hypothesis import Hypothesis
 from symdyn.proof.numbers import certified_sign
 
 Point = dict[Any, Any]
@@ -86,7 +87,8 @@ class Domain:
     f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero. They have any
     dimension d that `words` allow, as "d > 1" does. Points are drawn in the listed `dimensions`, all that are allowed
     if none are listed, and in any case in those up to one more than there are vectors, as far as the sampler draws
-    them: it may raise where it was not made for a dimension that is not listed.
+    them: it may raise where it was not made for a dimension that is not listed. `hypotheses` say
+    where what it restricts comes from.
     """
 
     scalars: tuple[sp.Symbol, ...] = ()
@@ -98,11 +100,19 @@ class Domain:
     sampler: Callable[[random.Random, int], Point] | None = None
     words: str = ""
     functions: tuple[sp.Expr, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
 
-    def restrict(self, *conditions: Any, words: str = "", **changes: Any) -> Domain:
-        """The part of the domain on which further conditions hold."""
+    def restrict(
+        self, *conditions: Any, words: str = "", hypotheses: tuple[Hypothesis, ...] = (), **changes: Any
+    ) -> Domain:
+        """The part of the domain on which further conditions hold, with where these come from."""
         text = "; ".join(w for w in (self.words, words) if w)
-        return replace(self, conditions=self.conditions + conditions, words=text, **changes)
+        known = self.hypotheses + hypotheses
+        return replace(self, conditions=self.conditions + conditions, words=text, hypotheses=known, **changes)
+
+    def supposing(self, *hypotheses: Hypothesis) -> Domain:
+        """The same domain, with where its conditions come from."""
+        return replace(self, hypotheses=self.hypotheses + hypotheses)
 
     def with_cells(self, *cells: Cell) -> Domain:
         return replace(self, cells=cells)

@@ -21,6 +21,7 @@ import sympy as sp
 
 from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
+from symdyn.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
 from symdyn.notation import GLOSSARIES, Term, vocabulary
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
@@ -55,6 +56,7 @@ class Result:
         few_mutants: str = "",
         requires: tuple[tuple[str, Any, str], ...] = (),
         topic: str | None = None,
+        hypotheses: tuple[Hypothesis, ...] = (),
     ) -> None:
         self.function = function
         self.module = function.__module__
@@ -66,6 +68,7 @@ class Result:
         self.argument_names = arguments
         self.few_mutants = few_mutants
         self.requires = requires
+        self.hypotheses = checked(hypotheses)
         self.__doc__ = inspect.getdoc(function)
         if not self.__doc__:
             raise ValueError(f"{self.key}: say in a docstring what the result is")
@@ -125,6 +128,11 @@ class Result:
         return tuple(dict.fromkeys(stated + words))
 
     @property
+    def supposes(self) -> tuple[Hypothesis, ...]:
+        """Every condition under which the result is claimed, with where it comes from."""
+        return declared(self)
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """The derivation, line by line."""
         from symdyn.render.steps import result_steps
@@ -157,6 +165,7 @@ class Result:
         """The verdict on the statement and its mutants, without what the result stands on."""
         from symdyn.proof.check import verify
 
+        refuse_silent(self)
         if not hasattr(self, "_alone"):
             self._alone = verify(self.statement, self.domain, self.few_mutants)
         return self._alone
@@ -239,7 +248,8 @@ class PrintedForm:
 
     `domain` is where the paper claims it. If it is refuted there, it is conditional when a `hypothesis` is
     given and the form holds on the domain `under` that adds it, and otherwise an erratum with its `severity`.
-    `quote` is a fragment of the ledger's transcription that the form was written from.
+    `quote` is a fragment of the ledger's transcription that the form was written from; `hypotheses` say where the
+    domain comes from, in which nothing is added: `hypothesis` and `under` do that.
     """
 
     function: Callable[[], Statement]
@@ -249,6 +259,7 @@ class PrintedForm:
     hypothesis: str = ""
     under: Domain | None = None
     severity: str = ""
+    hypotheses: tuple[Hypothesis, ...] = ()
 
     @property
     def key(self) -> str:
@@ -257,6 +268,19 @@ class PrintedForm:
     @property
     def entry(self) -> Entry:
         return entry(self.ledger_id)
+
+    @property
+    def ledger(self) -> tuple[str, ...]:
+        return (self.ledger_id,)
+
+    @property
+    def module(self) -> str:
+        return self.function.__module__
+
+    @property
+    def requires(self) -> tuple[()]:
+        """Nothing: a printed form compiles to no function."""
+        return ()
 
     @cached_property
     def statement(self) -> Statement:
@@ -270,6 +294,8 @@ class PrintedForm:
         """Whether the printed form holds as claimed, under its hypothesis, or not at all."""
         from symdyn.proof.check import decide, verify
 
+        refuse_silent(self)
+        refuse_added(self)
         stated = decide(self.statement, self.domain)
         if stated.holds is not False or self.under is None:
             return PrintedVerdict(self.key, stated)
@@ -337,8 +363,10 @@ def printed(
     if _squeeze(quote) not in _squeeze(found.statement):
         raise ValueError(f"{ledger_id}: the quote is not part of the ledger's transcription")
 
+    hypotheses = checked(options.pop("hypotheses", ()))
+
     def register(function: Callable[[], Statement]) -> PrintedForm:
-        form = PrintedForm(function, ledger_id, quote, **options)
+        form = PrintedForm(function, ledger_id, quote, hypotheses=hypotheses, **options)
         _refuse_another(PRINTED.get(form.key), form)
         PRINTED[form.key] = form
         return form

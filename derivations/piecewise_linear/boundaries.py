@@ -18,6 +18,7 @@ from derivations.piecewise_linear.symbols import a, d, gamma, gap, h, n1, v, w, 
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import matrix, vector
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixDynamics
 from symdyn.result import result
 from symdyn.statement import Existence, Identity
@@ -29,6 +30,9 @@ hyperplane = Domain(
     (gap, n1, v),
     (Cell("n ≠ 0", {norm2(n1): 1}),),
     words="v any vector, n the normal of the hyperplane",
+    hypotheses=(
+        stated("App. C.1", "z_i is not zero throughout: its zeros are a hyperplane with a normal n ≠ 0", n1),
+    ),
 )
 neuron = Domain((a, gamma), (w, x))
 

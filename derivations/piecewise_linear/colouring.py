@@ -35,6 +35,7 @@ from derivations.piecewise_linear.arrangement import Regions, activation_regions
 from derivations.piecewise_linear.symbols import k, kappa_weight, n1, n2, p, scale
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Limit
 
@@ -82,7 +83,22 @@ SHARED = Cell(
     },
     "p lies on the common boundary of two neurons",
 )
-any_two = Domain((scale, k), (n1, n2, p), (*APART, SHARED), dimensions=(2, 3), sampler=on_the_boundary)
+BOUNDARY = meaning(
+    "p is a point of the boundary of the first neuron, whose weights are not zero, on that of the second too or not;"
+    " p ≠ 0 needs d ≥ 2, and for d = 1 all boundaries are the origin, shared",
+    n1,
+    n2,
+    "d",
+)
+any_two = Domain(
+    (scale, k),
+    (n1, n2, p),
+    (*APART, SHARED),
+    dimensions=(2, 3),
+    sampler=on_the_boundary,
+    hypotheses=(BOUNDARY,),
+)
+SINGLE = "one hidden layer, or no piece of boundary on which an even number of neurons change their sign"
 two_apart = any_two.with_cells(*APART)
 two_shared = any_two.with_cells(SHARED)
 
@@ -174,8 +190,14 @@ EQUAL = Cell("λ = 1", {}, {kappa_weight: sp.S.One})
     "kunin2024.prop17-2-colorable",
     quote="the partition of input space can be coloured with two colours such that neighbouring regions differ",
     domain=Domain((kappa_weight,), (), (*DIFFERENT, EQUAL)),
-    hypothesis="one hidden layer, or no piece of boundary on which an even number of neurons change their sign",
+    hypothesis=SINGLE,
     under=Domain((kappa_weight,), (), DIFFERENT),
+    hypotheses=(
+        meaning(
+            "a network of the family above, in which every neuron influences f: λ = 1, above or below",
+            kappa_weight,
+        ),
+    ),
 )
 def printed_two_colours():
     """As the paper says, for the network above, in which every neuron influences f: an even number of cones, ten.

@@ -17,6 +17,7 @@ from derivations.piecewise_linear.arrangement import activation_regions
 from derivations.piecewise_linear.symbols import gamma, kappa_weight, n1, p, t, z
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -24,6 +25,10 @@ deeper = kappa_weight * sp.Max(z, gamma * z)
 """The pre-activation of a neuron of the second layer with one input, σ(z)."""
 
 slope = sp.Symbol("slope", real=True)
+NO_DEAD_LAYER = (
+    "no pre-activation vanishes on an open set of inputs, as in the deeper layers of a ReLU network without"
+    " biases those of all neurons do wherever a whole layer is inactive"
+)
 
 
 def outside_boundaries(*cells: tuple[str, int, sp.Expr]) -> Domain:
@@ -41,6 +46,14 @@ def outside_boundaries(*cells: tuple[str, int, sp.Expr]) -> Domain:
             for words, sign, value in cells
         ),
         words="z ≠ 0",
+        hypotheses=(
+            meaning(
+                "inputs off the boundary z = 0, a weight λ > 0, and γ by a positive number",
+                z,
+                slope,
+                kappa_weight,
+            ),
+        ),
     )
 
 
@@ -54,10 +67,15 @@ on_the_hyperplane = Domain(
     (n1, p),
     (Cell("p on the hyperplane", {norm2(n1): 1}, {inner(n1, p): sp.S.Zero}, "w_kᵀp = 0"),),
     sampler=lambda rng, dimension: on_a_hyperplane(rng, dimension),
+    hypotheses=(meaning("p is a point of the hyperplane with the normal w_k ≠ 0", n1, p),),
 )
 
 
-@result(ledger=("kunin2024.pw-convex-partition",), uses=("piecewise_linear.activation_region",))
+@result(
+    ledger=("kunin2024.pw-convex-partition",),
+    uses=("piecewise_linear.activation_region",),
+    hypotheses=(added(NO_DEAD_LAYER),),
+)
 def partition():
     """The activation regions are convex and disjoint, and cover input space where no pre-activation vanishes.
 
@@ -95,8 +113,7 @@ def unseen(negative_slope) -> sp.Integer:
     "kunin2024.pw-convex-partition",
     quote="The union of all activation regions forms a convex partition of input space",
     domain=outside_boundaries(*LEAKY, *RELU),
-    hypothesis="no pre-activation vanishes on an open set of inputs, as in the deeper layers of a ReLU network without"
-    " biases those of all neurons do wherever a whole layer is inactive",
+    hypothesis=NO_DEAD_LAYER,
     under=outside_boundaries(*LEAKY),
 )
 def printed_partition():

@@ -23,6 +23,7 @@ import sympy as sp
 
 from derivations.piecewise_linear.symbols import dimension, g_of, gamma, j, m, s, t, z
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -42,6 +43,7 @@ activations = Domain(
         Cell(f"z {text} 0", {z: sign, t: 1, rest: 1}, SLOPE, "0 < γ < 1; γ = 0 by continuity")
         for text, sign in ((">", 1), ("<", -1))
     ),
+    hypotheses=(meaning("z ≠ 0, where |z| is not smooth; all that is claimed is continuous there", z),),
 )
 degrees = Domain(
     (m, dimension, j),

@@ -19,6 +19,7 @@ from derivations.piecewise_linear.symbols import a, alpha, beta_a, beta_w, d, di
 from symdyn.calculus.gram import Flow, inner
 from symdyn.calculus.matrix import gaussian_mean, vector
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Identity, InDistribution, Inequality
 
@@ -39,6 +40,7 @@ any_scales = Domain(
     (Cell("all", POSITIVE),),
     sampler=lambda rng, _: {dimension: sp.Integer(rng.randint(1, 6))},
     words="any standard deviations and rates",
+    hypotheses=(stated("Sec. 5", "a_k ~ N(0, β_a²) and w_k ~ N(0, β_W² I_d)", dimension),),
 )
 zero_mean = any_scales.with_cells(
     Cell("η_wβ_a² = dη_aβ_W²", POSITIVE, {eta_w: dimension * eta_a * beta_w**2 / beta_a**2})

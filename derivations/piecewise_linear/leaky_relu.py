@@ -11,6 +11,7 @@ import sympy as sp
 
 from derivations.piecewise_linear.symbols import c, gamma, t, z
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Definition, Identity, Inequality
 
@@ -23,7 +24,15 @@ slopes = {gamma: 1 - below - above, c: 1 - above}
 POSITIVE = Cell("z > 0", {z: 1, below: 1, above: 1, t: 1}, slopes, "γ < c < 1")
 NEGATIVE = Cell("z < 0", {z: -1, below: 1, above: 1, t: 1}, slopes, "γ < c < 1")
 ZERO = Cell("z = 0", {below: 1, above: 1, t: 1}, {z: sp.S.Zero, **slopes}, "γ < c < 1")
-leaky = Domain((z, gamma, c, t), (), (POSITIVE, NEGATIVE, ZERO), conditions=(gamma >= 0,), words="0 ≤ γ < 1")
+SIDES = stated("App. C.2", "the slope is 1 for z > 0, γ for z < 0, and in [γ, 1] for z = 0", z)
+leaky = Domain(
+    (z, gamma, c, t),
+    (),
+    (POSITIVE, NEGATIVE, ZERO),
+    conditions=(gamma >= 0,),
+    words="0 ≤ γ < 1",
+    hypotheses=(SIDES,),
+)
 
 
 below_one = ("at least 0 and below 1", (gamma >= 0) & (gamma < 1), "gamma")

@@ -17,6 +17,7 @@ from symdyn.calculus.gram import Flow, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Index, basis, diagonal, entry, eye, matrix, sum_over, vector
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Conjunction, Conservation, Dynamics, Identity
@@ -41,12 +42,20 @@ x_rates = eta_a * eta_w * x_beta
 M = Isotropic(kappa_plus(delta, x_rates) / 2, kappa_minus(delta, x_rates) / 2, x_beta, beta)
 
 RATES = {eta_a: 1, eta_w: 1}
+NOT_ZERO = stated(
+    "Sec. 5 and App. C.2",
+    "β_k ≠ 0 and a_k² ≠ 0, so that w_k ≠ 0; for δ_k ≥ 0 M_k has a limit at β_k = 0, which is computed",
+    a,
+    w,
+    (delta >= 0) | (x_beta > 0),
+)
 all_weights = Domain(
     (a, eta_a, eta_w),
     (w, xi),
     (Cell("a_k > 0", {a: 1, norm2(w): 1, **RATES}), Cell("a_k < 0", {a: -1, norm2(w): 1, **RATES})),
     let={delta: balance, beta: a * w},
     words="a_k ≠ 0, w_k ≠ 0",
+    hypotheses=(NOT_ZERO, meaning("δ_k and β_k = a_k w_k are those of the weights", *defined(delta, beta))),
 )
 
 

@@ -52,6 +52,7 @@ from derivations.piecewise_linear.symbols import (
 )
 from symdyn.calculus.gram import Flow, inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Existence, Identity, Inequality, Limit
 
@@ -64,6 +65,7 @@ initialised = Domain(
     (Cell("all", {alpha: 1, beta_a: 1, beta_w: 1, dimension: 1, width: 1}),),
     sampler=any_scales.sampler,
     words="any width and standard deviations",
+    hypotheses=(stated("Sec. 5", "a_k ~ N(0, β_a²) and w_k ~ N(0, β_W² I_d)", dimension),),
 )
 at_equal_rates = Domain((a, alpha), (w, xi))
 scaled_equally = Flow({a: -inner(w, xi) / alpha, w: -a / alpha * xi})

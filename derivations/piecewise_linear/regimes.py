@@ -19,6 +19,7 @@ import sympy as sp
 from derivations.piecewise_linear.spherical import kappa
 from derivations.piecewise_linear.symbols import delta, eta_a, eta_w, mu, t, tau, y
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit, Solution
 
@@ -127,7 +128,9 @@ def alignment_speed():
     What is radial stays at the speed δ_k.
     """
     size = sp.Abs(mu)
-    small = upstream.with_cells(upstream.cells[0])
+    small = upstream.with_cells(upstream.cells[0]).supposing(
+        stated("Sec. 5 (Upstream)", "vanishing initialisations, μ_k → 0, here from above", mu > 0)
+    )
     return Conjunction(
         Inequality(sp.Abs(turning), ">", delta / size),
         Asymptotic(turning, delta / mu, mu, sp.S.Zero, mu, on=small),

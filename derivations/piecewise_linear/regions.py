@@ -19,6 +19,7 @@ from derivations.piecewise_linear.arrangement import activation_regions
 from derivations.piecewise_linear.symbols import C, N, depth, dimension, j, n1, p, t, u, v, width
 from symdyn.calculus.gram import inner
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.result import result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -35,6 +36,9 @@ between = Domain(
         ),
     ),
     words="two points with the same sign of w_iᵀx",
+    hypotheses=(
+        meaning("p and v are two points of the region, t between 0 and 1 one between them", p, v, t),
+    ),
 )
 
 

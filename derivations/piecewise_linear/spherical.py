@@ -16,6 +16,7 @@ from derivations.piecewise_linear.neuron import RATES, balance, flow
 from derivations.piecewise_linear.symbols import a, beta, delta, eta_a, eta_w, mu, w, xi
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Dynamics, Identity
 
@@ -29,6 +30,10 @@ pointed = Domain(
     (Cell("a_k > 0", {a: 1, norm2(w): 1, **RATES}), Cell("a_k < 0", {a: -1, norm2(w): 1, **RATES})),
     let={delta: balance, mu: signed_norm, beta: a * w},
     words="a_k ≠ 0, w_k ≠ 0",
+    hypotheses=(
+        stated("App. C.2", "a_k² ≠ 0, and β_k ≠ 0, by whose norm β̂_k divides", a, w),
+        meaning("δ_k, μ_k and β_k are those of the weights", *defined(delta, mu, beta)),
+    ),
 )
 
 

@@ -20,6 +20,7 @@ import sympy as sp
 from derivations.piecewise_linear.symbols import a, alpha, delta, eta_a, eta_w, gamma, tau, w, x
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import Characterised
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Identity, Inequality
@@ -52,6 +53,7 @@ pairs = Domain(
         for text, sign in ((">", 1), ("<", -1))
     ),
     words="any neuron and its partner",
+    hypotheses=(meaning("wᵀx ≠ 0, where a slope is one number; at wᵀx = 0 both neurons add nothing", w),),
 )
 
 
@@ -96,6 +98,7 @@ base = Domain(
     ),
     sampler=unit_neuron,
     words="‖w_i‖ = 1, a_i = ±1, equal rates",
+    hypotheses=(stated("App. D.1", "w_i on the unit sphere, a_i = ±1, and equal learning rates", a, w),),
 )
 
 
@@ -126,6 +129,10 @@ scales = Domain(
         ),
     ),
     words="τ > 0, unit rates",
+    hypotheses=(
+        stated("App. D.1", "τ > 0, and learning rates of one"),
+        meaning("δ = 2τ² sinh y, any real number", delta),
+    ),
 )
 
 
@@ -161,6 +168,7 @@ recipe = Domain(
     quote=r"solve $\delta^2=\tau^2(\alpha^2-\alpha^{-2})$ for $\alpha$",
     domain=recipe,
     severity="typo",
+    hypotheses=(stated("App. D.1", "α solves the printed equation, for δ > 0", alpha, *defined(delta)),),
 )
 def printed_relative_scale():
     """As printed: with α from δ² = τ²(α² - α^{-2}) the scaled neurons would have the balance δ; they have δ².

@@ -30,14 +30,26 @@ from derivations.piecewise_linear.symbols import F, a, c, eta_a, eta_w, gamma, m
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import matrix, vector
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Solution
 
 root = sp.sqrt(product)
-vanishing = Domain((c, F, y, scale), (x,), (Cell("ε > 0", {scale: 1}),))
-directions = Domain((), (v, xi), (Cell("any", {norm2(v): 1, norm2(xi): 1}),))
-growth = Domain((scale, t, *product.free_symbols), (v,), (Cell("ε > 0", {scale: 1, t: 1, norm2(v): 1}),))
+FITS = (
+    "after the alignment the smallest eigenvalue of the tangent kernel on the data stays above a positive "
+    "number; with one datum, for a ReLU: some neuron is active there with a read-out of the sign of the label"
+)
+SMALL = stated("Sec. 5 (Balanced)", "‖β_k(0)‖ → 0 for all k: the size ε > 0 of the start vanishes", scale)
+DRIVEN = meaning("a direction v ≠ 0, and ξ_k ≠ 0: where ξ_k = 0 a neuron does not move", v, xi)
+vanishing = Domain((c, F, y, scale), (x,), (Cell("ε > 0", {scale: 1}),), hypotheses=(SMALL,))
+directions = Domain((), (v, xi), (Cell("any", {norm2(v): 1, norm2(xi): 1}),), hypotheses=(DRIVEN,))
+growth = Domain(
+    (scale, t, *product.free_symbols),
+    (v,),
+    (Cell("ε > 0", {scale: 1, t: 1, norm2(v): 1}),),
+    hypotheses=(SMALL, DRIVEN),
+)
 
 
 @result(
@@ -48,6 +60,7 @@ growth = Domain((scale, t, *product.free_symbols), (v,), (Cell("ε > 0", {scale:
         "piecewise_linear.tangent_kernel",
         "single_neuron.two_phases",
     ),
+    hypotheses=(added(FITS),),
 )
 def vanishing_network():
     """From a balanced start of vanishing size neurons first align, each for itself, and then those with ξ_k ≠ 0 grow.
@@ -105,9 +118,13 @@ DEAD = reached("inactive, ReLU", -1, gamma=sp.S.Zero)
     "kunin2024.pw-balanced-phase1",
     quote="then Phase II fits the data",
     domain=label.with_cells(*ALIVE, DEAD),
-    hypothesis="after the alignment the smallest eigenvalue of the tangent kernel on the data stays above a positive "
-    "number; with one datum, for a ReLU: some neuron is active there with a read-out of the sign of the label",
+    hypothesis=FITS,
     under=label.with_cells(*ALIVE),
+    hypotheses=(
+        meaning(
+            "an example: one neuron with a > 0 and wᵀx ≠ 0, one datum x ≠ 0 with y > 0", z, a, x, leak, gamma
+        ),
+    ),
 )
 def printed_data_fitting():
     """As the paper says, for one neuron and one datum: as long as the output is near zero, the loss y²/2 falls.

@@ -27,10 +27,16 @@ from symdyn.calculus.matrix import (
     substitute,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity
 
+ZERO_BALANCE = (
+    "the weights are zero-balanced: W₁ and W₂ by themselves have the singular vectors of the task then, and"
+    " not their product alone. Assumption 2.3 is made for the solutions of the paper, not for the earlier ones that"
+    " this sentence is about"
+)
 SHAPES = ({i: 2, h: 3, o: 2, m: 2}, {i: 3, h: 2, o: 2, m: 2}, {i: 1, h: 2, o: 3, m: 1})
 left, right = matrix("Ut", o, m, r"\tilde U"), matrix("Vt", i, m, r"\tilde V")
 over_neurons = matrix("R", h, m)
@@ -66,6 +72,7 @@ decoupled = {
 @result(
     ledger=("braun2022.decoupled-assumption",),
     uses=("prior_knowledge.gradient_flow", "prior_knowledge.balanced_blocks"),
+    hypotheses=(added(ZERO_BALANCE, "shared singular vectors", "r and St commute"),),
 )
 def shared_singular_vectors():
     """A decoupled start, U = Ũ and V = Ṽ, of zero-balanced weights: these stay and every mode moves on its own.
@@ -123,10 +130,11 @@ shared = Domain(
     "braun2022.decoupled-assumption",
     quote=r"U=\tilde U, V=\tilde V (no cross-coupling, modes evolve independently)",
     domain=shared,
-    hypothesis="the weights are zero-balanced: W₁ and W₂ by themselves have the singular vectors of the task then, and"
-    " not their product alone. Assumption 2.3 is made for the solutions of the paper, not for the earlier ones that"
-    " this sentence is about",
+    hypothesis=ZERO_BALANCE,
     under=shared.with_cells(BALANCED),
+    hypotheses=(
+        meaning("d = h = 2 with an invertible W₁, which has a W₂ such that W₂W₁ is diagonal", x11, x12),
+    ),
 )
 def printed_decoupled_start():
     """As printed, for all weights whose product has the singular vectors of the task: it stays diagonal."""

@@ -35,6 +35,7 @@ from derivations.prior_knowledge.singular_form import (
 from derivations.prior_knowledge.symbols import a1, a2, b, c, m, s, s1, s2, t, tau, u, v
 from symdyn.calculus.matrix import substitute, zero
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, Limit
@@ -63,7 +64,18 @@ determinant = 1 + first * a1 + second * a2 + first * second * (a1 * a2 - b**2)
 
 
 @result(
-    ledger=("braun2022.eq5-numerical-instability",), domain=distinct, uses=("prior_knowledge.fukumizu_form",)
+    ledger=("braun2022.eq5-numerical-instability",),
+    domain=distinct,
+    uses=("prior_knowledge.fukumizu_form",),
+    hypotheses=(
+        meaning(
+            "an example of what is often unstable: s₁ - s₂ = s > 0 and a₁a₂ - b² = c > 0, the unit of time is τ",
+            s1,
+            a2,
+            c,
+            tau,
+        ),
+    ),
 )
 def condition_of_fukumizu_form():
     """The condition number of the bracket of eq. 5 grows exponentially, at twice the difference of the singular values.
@@ -82,6 +94,10 @@ def condition_of_fukumizu_form():
     )
 
 
+WELL_CONDITIONED = (
+    "κ(B)²κ(S)ε ≪ 1, with the strengths S of the start: negative exponentials help neither where B⁻¹ is "
+    "large nor, early, where the singular values of the start are far apart"
+)
 turned = Domain(
     (u, c), cells=(Cell("a turn", {c: 1}),), words="a turn of V by an angle with tan(angle/2) = u, c = κ(S)"
 )
@@ -95,6 +111,10 @@ cos, sin = (1 - u**2) / (1 + u**2), 2 * u / (1 + u**2)
         "prior_knowledge.exact_solution",
         "prior_knowledge.steady_state",
         "prior_knowledge.invertible_overlap",
+    ),
+    hypotheses=(
+        added(WELL_CONDITIONED),
+        meaning("c is the strength of the start outside a plane", c),
     ),
 )
 def condition_of_exact_solution():
@@ -135,9 +155,16 @@ moderate = turned.with_cells(
     "braun2022.stability-claim",
     quote="the solution is numerically stable and precise over a wide range",
     domain=any_start,
-    hypothesis="κ(B)²κ(S)ε ≪ 1, with the strengths S of the start: negative exponentials help neither where B⁻¹ is "
-    "large nor, early, where the singular values of the start are far apart",
+    hypothesis=WELL_CONDITIONED,
     under=moderate,
+    hypotheses=(
+        stated(
+            "Sec. 3, Assumption 3.1",
+            "B is invertible: the turn is less than a half one, by any tan(θ/2) = u",
+            u,
+        ),
+        meaning("two corners: u, or κ(S), above a power of two", far, c),
+    ),
 )
 def printed_stability():
     """As printed, for every invertible B and S: the condition number of K(0) times the rounding 2⁻⁵² is below 1."""

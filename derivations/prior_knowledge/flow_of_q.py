@@ -30,6 +30,7 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, typeset
@@ -153,6 +154,13 @@ def blocks():
         "prior_knowledge.conserved_balance",
         "prior_knowledge.stacked_layers",
     ),
+    hypotheses=(
+        stated(
+            "Sec. 2, Assumption 2.3",
+            "zero-balanced weights, which is λ = 0 of W₂ᵀW₂ - W₁W₁ᵀ = λI",
+            "W₂ᵀW₂ - W₁W₁ᵀ = λI",
+        ),
+    ),
 )
 def weight_riccati():
     """The equation of Q and the Riccati equation of QQᵀ, for zero-balanced weights and all others with balance λI.
@@ -168,7 +176,11 @@ def weight_riccati():
     return Conjunction(of_layers, of_square)
 
 
-@printed("braun2022.weight-riccati", quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ")
+@printed(
+    "braun2022.weight-riccati",
+    quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ",
+    hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights", "W1 and W2 are balanced"),),
+)
 def printed_weight_riccati():
     """As printed, for zero-balanced weights."""
     square, letters = Q @ Q.T, whole @ whole.T

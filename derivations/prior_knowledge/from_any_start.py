@@ -35,6 +35,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Inequality
@@ -115,6 +116,7 @@ agreeing = Domain(
     hypothesis="B is non-singular, as Assumption 3.1 adds: for N_i = N_o it is singular for half of all zero-balanced "
     "starts of full rank, whatever N_h is. The full rank of Assumption 2.4 leaves N_h < min(N_i, N_o) out",
     under=agreeing,
+    hypotheses=(meaning("the two signs of the determinant of a start", side),),
 )
 def printed_over_under_complete():
     """As printed, of Theorem 3.1, for every N_h: B = UᵀŨ(I + R) is invertible for zero-balanced starts of full rank.
@@ -182,7 +184,11 @@ KERNEL = Rules(
 )
 
 
-@result(ledger=("braun2022.assumption-equal-dims",), uses=("prior_knowledge.solution_from_any_start",))
+@result(
+    ledger=("braun2022.assumption-equal-dims",),
+    uses=("prior_knowledge.solution_from_any_start",),
+    hypotheses=(meaning("an example without an inverse: an input v that the task does not see", "Σv = 0"),),
+)
 def equal_dimensions():
     """Equal dimensions, N_i = N_o, as assumed, are what the inverse of F needs, together with an invertible Σ^yx.
 
@@ -270,7 +276,15 @@ SEMI = Rules(
 THIN = ({n: 3, h: 2, m: 2}, {n: 4, h: 3, m: 2}, {n: 2, h: 3, m: 1})
 
 
-@result(ledger=("braun2022.weights-up-to-rotation",), uses=("prior_knowledge.solution_from_any_start",))
+@result(
+    ledger=("braun2022.weights-up-to-rotation",),
+    uses=("prior_knowledge.solution_from_any_start",),
+    hypotheses=(
+        meaning(
+            "r is the root of M, and Q is made of Z and the bracket", "r² = M, τṀ = YᵀY", "QQᵀ = Z[·]⁻¹Zᵀ"
+        ),
+    ),
+)
 def weights_with_rotation():
     """The weights themselves, Q = YM^{-1/2}O, with the equation of their rotation; and Q = Z[·]^{-1/2}O.
 

@@ -18,6 +18,7 @@ from derivations.prior_knowledge.network import output
 from derivations.prior_knowledge.singular_form import BASIS, U_task, V_task, s_inv, s_task
 from derivations.prior_knowledge.singular_form import SHAPES as BASIS_SHAPES
 from derivations.prior_knowledge.symbols import SIZES, W1, W2, P, X, Y, h, i, o
+from derivations.prior_knowledge.task_basis import WITHOUT_B
 from symdyn.calculus.matrix import (
     Declaration,
     Index,
@@ -34,6 +35,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity
@@ -80,6 +82,10 @@ def _balanced_pseudoinverse(generator, sizes):
     }
 
 
+LEARNED = (
+    "the task is learned, Y = W₂W₁X; at other times it is the similarity of W₂⁺Y, which no neuron has. "
+    "(Zero balance, Assumption 2.3, is needed too: hidden activity that W₂ does not see would be missing.)"
+)
 BALANCED_PENROSE = Rules(
     Declaration(
         "zero-balanced weights and the pseudoinverse of W₂",
@@ -104,7 +110,14 @@ def input_similarity():
     )
 
 
-@result(ledger=("braun2022.rsm-output",), uses=("prior_knowledge.input_similarity",))
+@result(
+    ledger=("braun2022.rsm-output",),
+    uses=("prior_knowledge.input_similarity",),
+    hypotheses=(
+        meaning("W₂⁺ is the pseudoinverse of W₂", "W₂⁺ is the pseudoinverse of W₂"),
+        added(LEARNED, "zero-balanced weights and the pseudoinverse of W₂"),
+    ),
+)
 def output_similarity():
     """The similarity of the targets, Yᵀ(W₂W₂ᵀ)⁺Y, is that of W₂⁺Y; and of the hidden activity once the task is learned.
 
@@ -150,9 +163,9 @@ learned = at_all_times.with_cells(
     "braun2022.rsm-output",
     quote="presented as a kernel matrix of hidden representations",
     domain=at_all_times,
-    hypothesis="the task is learned, Y = W₂W₁X; at other times it is the similarity of W₂⁺Y, which no neuron has. "
-    "(Zero balance, Assumption 2.3, is needed too: hidden activity that W₂ does not see would be missing.)",
+    hypothesis=LEARNED,
     under=learned,
+    hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights, w₁ = ±w₂, of one neuron", w1, w2),),
 )
 def printed_output_similarity():
     """As printed, of a single zero-balanced neuron: y²/w₂² is the similarity (w₁x)² of the hidden activity."""
@@ -182,7 +195,11 @@ def tangent_kernel():
     )
 
 
-@result(ledger=("braun2022.task-rsm-definition",), uses=("prior_knowledge.steady_state",))
+@result(
+    ledger=("braun2022.task-rsm-definition",),
+    uses=("prior_knowledge.steady_state",),
+    hypotheses=(WITHOUT_B,),
+)
 def task_similarity():
     """The similarity matrices of the task, ṼS̃Ṽᵀ and ŨS̃Ũᵀ: the roots of ΣᵀΣ and ΣΣᵀ, and what the weights learn.
 

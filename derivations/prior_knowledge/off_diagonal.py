@@ -49,6 +49,7 @@ from derivations.prior_knowledge.two_modes import (
     within_second,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, Limit, typeset
 
@@ -118,6 +119,9 @@ growth = Identity(
 @result(
     ledger=("braun2022.off-diagonal-non-monotonic",),
     uses=("prior_knowledge.explicit_solution", "prior_knowledge.coupling_vanishes"),
+    hypotheses=(
+        meaning("the starts from which b(t) is not monotonic: b ≠ 0 and v = s₁ + s₂ - 2(a₁ + a₂) > 0", b, v),
+    ),
 )
 def coupling_rises_and_falls():
     """The coupling grows at first if and only if a₁ + a₂ < (s₁ + s₂)/2 at the start, while in the end it vanishes."""
@@ -165,6 +169,15 @@ def peak_facts(time):
         ("below √(a1 a2) in absolute value", apart > 0, "b"),
         ("above a1 + a2: there is no peak otherwise", s > total, "s"),
     ),
+    hypotheses=(
+        stated(
+            "Sec. 5, where t_peak is a real number",
+            "s₁ = s₂ = s and v = s - a₁ - a₂ > 0; otherwise there is no peak after the start",
+            s,
+            v,
+        ),
+        stated("Sec. 5, where t_peak is a real number", "a₁a₂ > b²", apart > 0),
+    ),
 )
 def time_of_peak():
     """The coupling is largest at t = τ/(4s) ln(1 + s(s - a₁ - a₂)/Δ) if a₁ + a₂ < s, and at the start otherwise."""
@@ -182,6 +195,9 @@ def time_of_peak():
     quote=r"t_{peak}=\frac{\tau}{4s}\ln\frac{s(s-a_1-a_2)}{a_1a_2-b(0)^2}",
     domain=below,
     severity="substantive",
+    hypotheses=(
+        stated("Sec. 5, where t_peak is a real number", "s₁ = s₂ = s and v = s - a₁ - a₂ > 0", s, v),
+    ),
 )
 def printed_peak_time():
     """As printed, the coupling is stationary, a₁ + a₂ = s, where e^{-4st/τ} is Δ/(s(s - a₁ - a₂))."""
@@ -193,7 +209,19 @@ turning = sp.sqrt(determinant / offset)
 """e^{-2st/τ} at the peak."""
 
 
-@result(ledger=("braun2022.peak-half-learned",), domain=below, uses=("prior_knowledge.time_of_peak",))
+@result(
+    ledger=("braun2022.peak-half-learned",),
+    domain=below,
+    uses=("prior_knowledge.time_of_peak",),
+    hypotheses=(
+        stated(
+            "Sec. 5, where t_peak is a real number",
+            "s₁ = s₂ = s and v = s - a₁ - a₂ > 0; otherwise there is no peak after the start",
+            s,
+            v,
+        ),
+    ),
+)
 def half_learned_at_peak():
     """At the peak the connections are half learned on average: they sum to s; each is s/2 if and only if a₁ = a₂.
 
@@ -244,7 +272,17 @@ def printed_half_learned():
 
 
 @result(
-    ledger=("braun2022.peak-before-learned",), domain=running, uses=("prior_knowledge.half_learned_at_peak",)
+    ledger=("braun2022.peak-before-learned",),
+    domain=running,
+    uses=("prior_knowledge.half_learned_at_peak",),
+    hypotheses=(
+        stated(
+            "Sec. 5, where t_peak is a real number",
+            "s₁ = s₂ = s and v = s - a₁ - a₂ > 0; otherwise there is no peak after the start",
+            s,
+            v,
+        ),
+    ),
 )
 def peak_before_learned():
     """At the peak both connections are below s, since they are positive and sum to s: half is still to be learned."""
@@ -258,6 +296,7 @@ def peak_before_learned():
     )
 
 
+LARGE_EVERYWHERE = "the start is large in every direction, A(0)ᵀA(0) ⪰ S̃/2, not in its entries alone"
 large_everywhere = Domain(
     (b, s1, s2),
     cells=(
@@ -299,6 +338,10 @@ large_entries = Domain(
 @result(
     ledger=("braun2022.no-peak-large-init",),
     uses=("prior_knowledge.explicit_solution", "prior_knowledge.time_of_peak"),
+    hypotheses=(
+        added(LARGE_EVERYWHERE, a1, a2),
+        meaning("for s₁ = s₂ = s, a₁ + a₂ = s(1 + v²)", s),
+    ),
 )
 def no_peak_of_large_starts():
     """The coupling never grows from a start that is large in every direction, A(0)ᵀA(0) ⪰ S̃/2, whatever s₁ and s₂.
@@ -318,8 +361,9 @@ def no_peak_of_large_starts():
     "braun2022.no-peak-large-init",
     quote=r"For large initialisations no peak is observed",
     domain=large_entries,
-    hypothesis="the start is large in every direction, A(0)ᵀA(0) ⪰ S̃/2, not in its entries alone",
+    hypothesis=LARGE_EVERYWHERE,
     under=large_everywhere,
+    hypotheses=(stated("Sec. 5", "large entries: above 100 s₂, an example", s1, a1, a2, b, y, z),),
 )
 def printed_no_peak():
     """As printed, for large entries: τ d/dt ln|b| is never positive."""

@@ -39,6 +39,7 @@ from derivations.prior_knowledge.task_sequences import SIGNS, growth, one_mode, 
 from symdyn.calculus.matrix import Rules, matrix, positive, rule, substitute, zero
 from symdyn.calculus.matrix.rules import Declaration
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit, Solution
@@ -114,7 +115,10 @@ def reversal_fails():
     )
 
 
-@result(ledger=("braun2022.reversal-b-singular",))
+@result(
+    ledger=("braun2022.reversal-b-singular",),
+    hypotheses=(meaning("J is diagonal with entries ±1, of which -1 marks a reversed mode", "J² = I"),),
+)
 def singular_overlap():
     """B is zero where all modes are reversed, and annihilates the reversed modes where only some are."""
     overlap = (U @ J).T @ U + V.T @ V
@@ -134,6 +138,9 @@ moving = starts.with_cells(
     ledger=("braun2022.catastrophic-slowing",),
     domain=moving,
     uses=("prior_knowledge.learned_from_overlap",),
+    hypotheses=(
+        meaning("u = 2st/τ > 0, or a time u before the end of the wait; q₊² in terms of it", u, t, plus),
+    ),
 )
 def catastrophic_slowing():
     """A mode is half learned no sooner than τ/(2s) ln(s/q₊²), which has no bound next to the separatrix q₊ = 0.
@@ -166,7 +173,13 @@ def after_step(one_weight, other):
     return one_weight + (s - one_weight * other) * other / tau
 
 
-@result(ledger=("braun2022.numerical-escape",), uses=("prior_knowledge.learned_from_overlap",))
+@result(
+    ledger=("braun2022.numerical-escape",),
+    uses=("prior_knowledge.learned_from_overlap",),
+    hypotheses=(
+        stated("Sec. 6, reversal learning", "w₁w₂ < 0 < s; w₁ < 0 < w₂ is its mirror image", w1, w2),
+    ),
+)
 def escape_needs_a_perturbation():
     """A step of gradient descent multiplies w₁ + w₂, the distance to the separatrix: it leaves zero at zero.
 
@@ -202,6 +215,7 @@ def escape_needs_a_perturbation():
         ),
         words="w₁ + w₂ ≠ 0",
     ),
+    hypotheses=(stated("Sec. 6, reversal learning", "from the learned reversed task, w₂ = -w₁ < 0", w1, w2),),
 )
 def printed_numerical_escape():
     """As printed, gradient descent leaves the separatrix: w₁ + w₂ is not zero after a step."""

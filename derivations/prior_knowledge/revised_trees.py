@@ -28,6 +28,7 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixConservation, MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Existence
@@ -77,6 +78,14 @@ automorphism = Declaration(
 @result(
     ledger=("braun2022.revision-swap-is-reversal",),
     uses=("prior_knowledge.singular_overlap", "prior_knowledge.reversal_fails"),
+    hypotheses=(
+        stated(
+            "Sec. 6",
+            "two neighbouring nodes of the tree are swapped, twice is not at all, and the tree stays as it is",
+            "Π² = I",
+            "Π² = I, and Π commutes with ΣᵀΣ",
+        ),
+    ),
 )
 def swap_is_reversal():
     """Swapping siblings reverses the modes that change their sign, and no others: B is singular, and stays so.

@@ -32,6 +32,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
@@ -347,6 +348,9 @@ def _unit_vectors(rng, dimension):
             return {start: first, task: second}
 
 
+EXAMPLES = meaning(
+    "one output, unit vectors; s, t and τ positive, and all of them one", s, t, tau, start, task
+)
 one_output = Domain(
     (s, t, tau),
     (start, task),
@@ -364,6 +368,7 @@ one_output = Domain(
     quote="Time-dependent variables occur only in matrix exponentials of diagonal matrices of negative sign",
     domain=one_output,
     severity="scope",
+    hypotheses=(EXAMPLES,),
 )
 def printed_steady_state():
     """As printed, no t stands in front of the exponentials; for one output its factor is 4e^{-2st/τ}‖ṽ_⊥ᵀv‖²/(τB²).

@@ -47,9 +47,15 @@ from derivations.prior_knowledge.two_modes import (
     within_second,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
 
+NEARLY_DECOUPLED = (
+    "s₁ ≠ s₂ and b² ≪ a₁a₂, exact for b = 0: otherwise the weaker mode starts from a₂ - b²/a₁, however "
+    "small the start"
+)
+DISTINCT = "the singular values of the task are distinct, s₁ ≠ s₂"
 SIGNS = {a1: 1, u: 1, tau: 1, c: 1}
 stronger = Cell("s₁ > s₂", {**SIGNS, s2: 1, v: 1}, {**ABOVE, s1: s2 + v}, "v = s₁ - s₂")
 weaker = Cell("s₁ < s₂", {**SIGNS, s1: 1, v: 1}, {**ABOVE, s2: s1 + v}, "v = s₂ - s₁")
@@ -60,6 +66,10 @@ def sized(expression):
     """A closed form for a start of size ε, with u for its Δ at ε = 1."""
     scale = {a1: size * a1, a2: size * a2, b: size * b, u: size**2 * u}
     return expression.xreplace({determinant: u}).xreplace(scale)
+
+
+ORDERED = meaning("s₁ > s₂ by v = s₁ - s₂, an example with a pivot of 0.19 a₁ among them", a2, u, s1, v)
+MODE = meaning("the size of the start is c e^{-2s_i t/τ}; b ≠ 0, for where b = 0 it stays so", c, b)
 
 
 def starts(*cells, words):
@@ -89,6 +99,14 @@ pivot = determinant / a1
     ledger=("braun2022.decoupled-approximation-small-init",),
     domain=distinct,
     uses=("prior_knowledge.explicit_solution",),
+    hypotheses=(
+        added(NEARLY_DECOUPLED, s1, v),
+        meaning(
+            "the size of the start is c e^{-2s_i t/τ}, while mode i is learned; b ≠ 0, and b = 0 is decoupled",
+            c,
+            b,
+        ),
+    ),
 )
 def modes_of_small_starts():
     """From small starts with s₁ > s₂ the modes follow logistic curves that start from the pivots a₁ and a₂ - b²/a₁."""
@@ -122,9 +140,12 @@ uncoupled = Domain(
     "braun2022.decoupled-approximation-small-init",
     quote=r"approximately described by the singular-value dynamics that assume decoupling from the start",
     domain=distinct.with_cells(strong, *distinct.cells),
-    hypothesis="s₁ ≠ s₂ and b² ≪ a₁a₂, exact for b = 0: otherwise the weaker mode starts from a₂ - b²/a₁, however "
-    "small the start",
+    hypothesis=NEARLY_DECOUPLED,
     under=uncoupled,
+    hypotheses=(
+        ORDERED,
+        MODE,
+    ),
 )
 def printed_decoupled_approximation():
     """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂.
@@ -140,7 +161,15 @@ def printed_decoupled_approximation():
 coupling = across(product)
 
 
-@result(ledger=("braun2022.silent-alignment",), uses=("prior_knowledge.time_of_peak",))
+@result(
+    ledger=("braun2022.silent-alignment",),
+    uses=("prior_knowledge.time_of_peak",),
+    hypotheses=(
+        added(DISTINCT, s1, v),
+        meaning("b ≠ 0: where b = 0 it stays so", b),
+        meaning("e_i² = y, z between 0 and 1", y, z),
+    ),
+)
 def silent_alignment():
     """Alignment is silent for s₁ ≠ s₂: |b(t)| tends to zero with the size of the start, uniformly in time.
 
@@ -181,8 +210,12 @@ def silent_alignment():
     "braun2022.silent-alignment",
     quote=r"the off-diagonal remains near zero throughout learning",
     domain=starts(equal, stronger, weaker, words="A(0)ᵀA(0) definite"),
-    hypothesis="the singular values of the task are distinct, s₁ ≠ s₂",
+    hypothesis=DISTINCT,
     under=starts(stronger, weaker, words="s₁ ≠ s₂, A(0)ᵀA(0) definite"),
+    hypotheses=(
+        meaning("all tasks: s₁ = s₂, s₁ > s₂ or s₁ < s₂, by v = |s₁ - s₂|", s1, s2, s, v),
+        MODE,
+    ),
 )
 def printed_silent_alignment():
     """As printed for every task: b(t) tends to zero with the size of the start while the first mode is learned."""
@@ -206,7 +239,13 @@ def in_transition(expression):
 
 
 @result(
-    ledger=("braun2022.small-init-sigmoid",), domain=definite, uses=("prior_knowledge.explicit_solution",)
+    ledger=("braun2022.small-init-sigmoid",),
+    domain=definite,
+    uses=("prior_knowledge.explicit_solution",),
+    hypotheses=(
+        stated("Sec. 5, Eq. (15)", "s₁ = s₂ = s and |a₁(0)|, |a₂(0)|, |b(0)| ≪ 1", s),
+        meaning("c is e^{-2st/τ} over the size of the start; for rank one, a₁a₂ = b²", c, a2),
+    ),
 )
 def small_equal_modes():
     """a₁(t) from small starts for s₁ = s₂ = s, with Δ, without which it would not tend to s.
@@ -237,6 +276,10 @@ def small_equal_modes():
     quote=r"a_1(t)=\frac{s\,a_1(0)}{e^{-2st/\tau}[s-a_1(0)-a_2(0)]+a_1(0)+a_2(0)}",
     domain=definite,
     severity="substantive",
+    hypotheses=(
+        stated("Sec. 5, Eq. (15)", "s₁ = s₂ = s and small entries", s),
+        meaning("c is e^{-2st/τ} over the size of the start", c),
+    ),
 )
 def printed_small_start():
     """As printed, the difference to a₁(t) would vanish with the size of the start throughout learning."""
@@ -263,7 +306,13 @@ large = Domain(
 
 
 @result(
-    ledger=("braun2022.large-init-exponential",), domain=large, uses=("prior_knowledge.explicit_solution",)
+    ledger=("braun2022.large-init-exponential",),
+    domain=large,
+    uses=("prior_knowledge.explicit_solution",),
+    hypotheses=(
+        stated("Sec. 5, below Eq. (15)", "s₁ = s₂ = s and |a₁(0)|, |a₂(0)|, |b(0)| ≫ 0", s),
+        meaning("a rate of approach, -d/dt ln|a₁ - s|, is that of an a₁ ≠ s", sp.Ne(g1, s)),
+    ),
 )
 def large_equal_modes():
     """From large starts a₁(t) tends to s/(1 - e^{-2st/τ}), which approaches s at the rate 2s/(1 - e^{-2st/τ})/τ.

@@ -48,6 +48,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality
@@ -56,7 +57,17 @@ SQUARE = ({m: 2}, {m: 3})
 map_ = U_task @ s_task @ V_task.T
 
 
-@result(ledger=("braun2022.compact-svd",))
+WITHOUT_B = stated(
+    "Sec. 3, Eq. (10)",
+    "compact singular value decompositions of full rank; that B has an inverse is drawn but not used",
+    "singular vectors of start and task, B invertible",
+)
+
+
+@result(
+    ledger=("braun2022.compact-svd",),
+    hypotheses=(WITHOUT_B,),
+)
 def compact_singular_values():
     """The compact decompositions of start and task: on the diagonals of S and S̃ are singular values, not eigenvalues.
 
@@ -85,7 +96,12 @@ def _descending(generator, sizes):
     return {values.letter: sp.diag(*drawn)}
 
 
-@printed("braun2022.compact-svd", quote='diagonal with the "ordered, non-zero eigenvalues"', severity="typo")
+@printed(
+    "braun2022.compact-svd",
+    quote='diagonal with the "ordered, non-zero eigenvalues"',
+    severity="typo",
+    hypotheses=(stated("Sec. 3, Eq. (10)", "S̃ is diagonal, ordered, with non-zero entries", "S̃"),),
+)
 def printed_compact_svd():
     """As printed, with eigenvalues of the matrix on the diagonal, whose sum is its trace."""
     rules = Rules(orthogonal(left), orthogonal(right), Declaration("S̃", (), (values.letter,), _descending))
@@ -94,7 +110,10 @@ def printed_compact_svd():
     )
 
 
-@result(ledger=("braun2022.orthogonal-complements",))
+@result(
+    ledger=("braun2022.orthogonal-complements",),
+    hypotheses=(WITHOUT_B,),
+)
 def complements():
     """Ũ has a complement for N_o > N_i, with N_o - N_i columns, and Ṽ for N_i > N_o; the projectors on them.
 
@@ -120,6 +139,7 @@ def _dimensions(rng, _):
     return {n_o: sp.Integer(rng.randint(1, 4)), extra: sp.Integer(rng.randint(1, 3))}
 
 
+UNEQUAL = stated("Sec. 3, below Eq. (10)", "unequal dimensions, N_i > N_o ≥ 1", n_i, n_o, extra)
 more_inputs = Domain(
     (n_i, n_o),
     cells=(Cell("N_i > N_o", {n_o: 1, extra: 1}, {n_i: n_o + extra}),),
@@ -133,13 +153,17 @@ more_inputs = Domain(
     quote=r"For N_i>N_o, \tilde U_\perp\in R^{N_o\times(N_o-N_i)}",
     domain=more_inputs,
     severity="typo",
+    hypotheses=(UNEQUAL,),
 )
 def printed_complements():
     """As printed, Ũ_⊥ has N_o - N_i columns for N_i > N_o, which is negative; N_i < N_o is meant."""
     return Inequality(n_o - n_i, ">=")
 
 
-@result(ledger=("braun2022.b-c-definition",))
+@result(
+    ledger=("braun2022.b-c-definition",),
+    hypotheses=(WITHOUT_B,),
+)
 def overlaps():
     """B and C as defined are what the start has along the eigenvectors [Ṽ; ±Ũ] of F, and BBᵀ + CCᵀ + 2(…) = 4I.
 
@@ -205,7 +229,15 @@ units = Domain(
 )
 
 
-@result(ledger=("braun2022.b-nonsingular",), uses=("prior_knowledge.overlaps",))
+@result(
+    ledger=("braun2022.b-nonsingular",),
+    uses=("prior_knowledge.overlaps",),
+    hypotheses=(
+        meaning(
+            "examples: one output with unit vectors, and a reflection R, Rv = -v", start, task, "Rv = -v"
+        ),
+    ),
+)
 def invertible_overlap():
     """When B is invertible: for N_i = N_o if I + R is, with the orthogonal R = ŨᵀUVᵀṼ, which needs det R = 1.
 
@@ -233,7 +265,15 @@ def invertible_overlap():
     )
 
 
-@result(ledger=("braun2022.assumption-full-rank",), uses=("wide_linear.model",))
+@result(
+    ledger=("braun2022.assumption-full-rank",),
+    uses=("wide_linear.model",),
+    hypotheses=(
+        meaning(
+            "fewer hidden neurons than inputs and outputs: v is not seen, w not given", "W₁v = 0, wᵀW₂ = 0"
+        ),
+    ),
+)
 def full_rank():
     """Full rank of Σ^yx and of W₂(0)W₁(0), as used for all dimensions, is the rank min(N_i, N_o).
 
@@ -286,6 +326,7 @@ rank = sp.Symbol("r", real=True)
         more_inputs, scalars=(n_i, n_o, rank), let={rank: n_o}, words="N_i > N_o, as in Theorem 3.1"
     ),
     severity="convention",
+    hypotheses=(UNEQUAL, meaning("r is the rank, N_o at most", *defined(rank))),
 )
 def printed_full_rank():
     """As printed, and assumed by Theorem 3.1 for N_i > N_o too, the rank is N_i and N_o; but it is N_o at most."""

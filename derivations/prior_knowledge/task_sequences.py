@@ -20,6 +20,7 @@ from derivations.prior_knowledge.flow_of_q import n
 from derivations.prior_knowledge.symbols import h, minus, minus_t, plus, plus_t, rest, rest_t, s, t, tau
 from symdyn.calculus.matrix import Declaration, Rules, eye, inverse_of, matrix, random_matrix, rule
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Limit, Solution
@@ -100,6 +101,7 @@ with_overlap = starts.with_cells(regular)
     ledger=("braun2022.any-zero-balanced-converges",),
     domain=starts,
     uses=("prior_knowledge.solution_from_any_start",),
+    hypotheses=(meaning("both cases: q₊ ≠ 0, and q₊ = 0 with nothing in the kernel", plus, rest),),
 )
 def learned_from_overlap():
     """One mode is learned if and only if the start overlaps with it, q₊ ≠ 0; otherwise the function tends to zero."""

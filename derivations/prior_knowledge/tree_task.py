@@ -17,6 +17,7 @@ import sympy as sp
 
 from derivations.prior_knowledge.symbols import sigma0, sigma1, sigma2, sigma3, x0, x1, x2, x3
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Identity, Inequality
 
@@ -85,7 +86,14 @@ ordered = Domain(
 positive = Domain(strengths, cells=(Cell("x_k > 0", dict.fromkeys(strengths, 1)),), words="x_k > 0")
 
 
-@result(ledger=("braun2022.fig-3b-semantic-task",), uses=("prior_knowledge.task_similarity",))
+@result(
+    ledger=("braun2022.fig-3b-semantic-task",),
+    uses=("prior_knowledge.task_similarity",),
+    hypotheses=(
+        stated("Fig. 3A", "a tree with features at each of its levels, of any strengths x_k > 0", *strengths),
+        stated("Sec. 3, Eq. (10)", "ordered singular values, σ_0 > σ_1 > σ_2 > σ_3 > 0", *values, *more),
+    ),
+)
 def tree_similarity():
     """In a tree of eight living things the similarity ṼS̃Ṽᵀ falls with the distance in the tree: fish, birds, plants.
 

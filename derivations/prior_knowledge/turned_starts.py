@@ -21,6 +21,7 @@ import sympy as sp
 from derivations.prior_knowledge.symbols import c, m, r1, s, size, u, v, y
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, positive, rule, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Existence, Identity, Inequality, Limit
@@ -118,6 +119,16 @@ def of_equation_11():
     ledger=("braun2022.large-zero-balanced-exponential", "braun2022.task-agnostic-initialisations"),
     domain=running,
     uses=("prior_knowledge.exact_solution",),
+    hypotheses=(
+        meaning(
+            "a family of starts for Σ^yx = sI: turned by an angle, tan(θ/2) = u > 0, at times between 0 and the end",
+            u,
+            v,
+            c,
+            y,
+            "right angles in planes",
+        ),
+    ),
 )
 def wait_of_turned_starts():
     """A start at the angle θ to the task has not learned half of it before (τ/s) ln tan(θ/2), however large it is.

@@ -17,6 +17,7 @@ import sympy as sp
 from derivations.prior_knowledge.quantities import connection, coupling, elapsed, fall, held, over, share
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, g2, g12, s, s1, s2, t, tau, u, v, y, z
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.result import result
 from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
 
@@ -88,7 +89,11 @@ velocity = {
 """The entries of τ d/dt AᵀA = S̃AᵀA + AᵀAS̃ - 2(AᵀA)²."""
 
 
-@result(ledger=("braun2022.2x2-parametrisation",), domain=Domain((a1, b, u, v)))
+@result(
+    ledger=("braun2022.2x2-parametrisation",),
+    domain=Domain((a1, b, u, v)),
+    hypotheses=(meaning("a₁, Δ > 0 for the way back, from a matrix to two columns", a1, u),),
+)
 def two_by_two():
     """AᵀA of two columns has a₁, a₂ ≥ 0 and a determinant that is a square for two neurons, so that Δ ≥ 0.
 
@@ -125,6 +130,21 @@ def until(*conditions):
     return "early enough that the decay of a singular start does not underflow", sp.And(*conditions), "t"
 
 
+SINGULAR = meaning(
+    "A(0)ᵀA(0) may be singular too, a₂ = b²/a₁, where b ≠ 0; for b = 0 the modes are alone",
+    sp.Ne(b, 0),
+    a2,
+)
+FLOATS = meaning(
+    "functions take every semidefinite start, as long as its decay does not underflow",
+    a1 >= 0,
+    a2 >= 0,
+    apart >= 0,
+    until(sp.Or(a1 > 0, first_fall > 0), sp.Or(a2 > 0, second_fall > 0))[1],
+    until(sp.Or(apart > 0, first_fall > 0, second_fall > 0))[1],
+)
+
+
 @result(
     ledger=("braun2022.explicit-2x2",),
     domain=semidefinite,
@@ -137,6 +157,10 @@ def until(*conditions):
         ("at most √(a1 a2) in absolute value", apart >= 0, "b"),
         until(sp.Or(a1 > 0, first_fall > 0), sp.Or(a2 > 0, second_fall > 0)),
         until(sp.Or(apart > 0, first_fall > 0, second_fall > 0)),
+    ),
+    hypotheses=(
+        SINGULAR,
+        FLOATS,
     ),
 )
 def explicit_solution():
@@ -160,6 +184,11 @@ def decays(k):
         *CONNECTIONS,
         until(sp.Or(a1 > 0, first_fall > 0), sp.Or(a2 > 0, second_fall > 0)),
     ),
+    hypotheses=(
+        stated("Sec. 5", "b(0) = 0", b),
+        SINGULAR,
+        FLOATS,
+    ),
 )
 def decoupled_modes():
     """Without coupling each mode follows the logistic curve of its own."""
@@ -182,7 +211,18 @@ def decoupled_modes():
 
 
 @result(
-    ledger=("braun2022.off-diagonal-vanishes",), domain=definite, uses=("prior_knowledge.explicit_solution",)
+    ledger=("braun2022.off-diagonal-vanishes",),
+    domain=definite,
+    uses=("prior_knowledge.explicit_solution",),
+    hypotheses=(
+        meaning(
+            "v = 1/e₁² - 1 and c = 1/e₂² - 1; a start of rank one, a₂ = b²/a₁, is the counterexample",
+            v,
+            c,
+            a2,
+            b,
+        ),
+    ),
 )
 def coupling_vanishes():
     """The coupling vanishes in the end if A(0)ᵀA(0) is definite: it is at most s₁s₂|b|e₁e₂/(Δ(1 - e₁²)(1 - e₂²)).

@@ -28,6 +28,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
@@ -40,6 +41,24 @@ def mode(side):
     return s * a1 / (sp.exp(-2 * side * s * t / tau) * (s - a1) + a1)
 
 
+INVERTIBLE = (
+    "W₂(0)W₁(0) has full rank and B is invertible, as Theorem 3.1 assumes; the zero-balanced weights of the "
+    "other sign of the determinant, half of all for N_i = N_o, do not find it"
+)
+LEARNABLE = (
+    "B is invertible for the task, and far from singular for rapid learning: the start has to have the sign "
+    "of the determinant that the task has for N_i = N_o, and is on the separatrix of the reversed task, at least, for "
+    "all dimensions; near to it the wait has no bound, whatever the size of the start"
+)
+NOT_REVERSED = (
+    "no mode is reversed or nearly so, a₀ > 0 along every mode (B is far from singular): a reversed mode is "
+    "not learned, and one nearly reversed waits, whatever the size of the start (wait_of_turned_starts). That there "
+    "are large starts that learn so, as Sec. 4 says, holds; what is refuted is the sentence about every large start"
+)
+side = sp.Symbol("side", real=True)
+ANY_SIGN = meaning(
+    "starts of both signs, |a₀| above s by c > 0 where they are large; side is the sign", a1, side, c
+)
 towards = Domain((s, a1, t, tau), cells=(Cell("s, a₀ > 0", {s: 1, a1: 1, **TIMES}),), words="s, a₀ > 0")
 against = Domain((s, a1, t, tau), cells=(Cell("a₀ < 0 < s", {s: 1, a1: -1, **TIMES}),), words="a₀ < 0 < s")
 other_task = Domain((s, a1, t, tau), cells=(Cell("s < 0 < a₀", {s: -1, a1: 1, **TIMES}),), words="s < 0 < a₀")
@@ -53,6 +72,7 @@ def path(side, on):
 @result(
     ledger=("braun2022.rich-solution-guaranteed",),
     uses=("prior_knowledge.steady_state", "prior_knowledge.invertible_overlap"),
+    hypotheses=(added(INVERTIBLE, a1),),
 )
 def rich_solutions():
     """Zero-balanced weights of full rank find the rich solution if B is invertible.
@@ -73,7 +93,6 @@ def rich_solutions():
     )
 
 
-side = sp.Symbol("side", real=True)
 either = Domain(
     (s, a1, t, tau, side),
     cells=(Cell("s, a₀ > 0", {s: 1, a1: 1, **TIMES}, {side: sp.S.One}),),
@@ -85,9 +104,9 @@ either = Domain(
     "braun2022.rich-solution-guaranteed",
     quote="the setup is guaranteed to find a rich solution",
     domain=either.with_cells(*either.cells, Cell("a₀ < 0 < s", {s: 1, a1: -1, **TIMES}, {side: -sp.S.One})),
-    hypothesis="W₂(0)W₁(0) has full rank and B is invertible, as Theorem 3.1 assumes; the zero-balanced weights of the "
-    "other sign of the determinant, half of all for N_i = N_o, do not find it",
+    hypothesis=INVERTIBLE,
     under=either,
+    hypotheses=(ANY_SIGN,),
 )
 def printed_rich_solutions():
     """As printed, a mode of any zero-balanced start tends to that of the task."""
@@ -97,6 +116,7 @@ def printed_rich_solutions():
 @result(
     ledger=("braun2022.task-agnostic-initialisations",),
     uses=("prior_knowledge.rich_solutions", "prior_knowledge.invertible_overlap"),
+    hypotheses=(added(LEARNABLE, a1, s),),
 )
 def task_agnostic_starts():
     """A large zero-balanced start finds the rich solution of the tasks for which its B is invertible, not of all tasks.
@@ -123,10 +143,9 @@ tasks = Domain((s, a1, t, tau), cells=(*towards.cells, *other_task.cells), words
     "braun2022.task-agnostic-initialisations",
     quote="applies to any task with well-defined input-output correlation",
     domain=tasks,
-    hypothesis="B is invertible for the task, and far from singular for rapid learning: the start has to have the sign "
-    "of the determinant that the task has for N_i = N_o, and is on the separatrix of the reversed task, at least, for "
-    "all dimensions; near to it the wait has no bound, whatever the size of the start",
+    hypothesis=LEARNABLE,
     under=towards,
+    hypotheses=(stated("Sec. 4", "any task, s ≠ 0 of either sign", s),),
 )
 def printed_task_agnostic_starts():
     """As printed, for any task: one start, with a₀ > 0, tends to the task s."""
@@ -181,7 +200,14 @@ REVERSED = Cell(
 )
 
 
-@result(ledger=("braun2022.large-zero-balanced-exponential",), uses=("prior_knowledge.rich_solutions",))
+@result(
+    ledger=("braun2022.large-zero-balanced-exponential",),
+    uses=("prior_knowledge.rich_solutions",),
+    hypotheses=(
+        added(NOT_REVERSED, a1),
+        meaning("c > 0 is how far one of a₀ and s is beyond the other", c, t),
+    ),
+)
 def speed_of_large_starts():
     """One mode beyond the task learns at least as fast as e^{-2st/τ}; a small one waits for long, then rises.
 
@@ -210,10 +236,9 @@ def speed_of_large_starts():
     "braun2022.large-zero-balanced-exponential",
     quote="Large (zero-balanced) initial weights give fast, exponential learning curves",
     domain=large.with_cells(*large.cells, REVERSED),
-    hypothesis="no mode is reversed or nearly so, a₀ > 0 along every mode (B is far from singular): a reversed mode is "
-    "not learned, and one nearly reversed waits, whatever the size of the start (wait_of_turned_starts). That there "
-    "are large starts that learn so, as Sec. 4 says, holds; what is refuted is the sentence about every large start",
+    hypothesis=NOT_REVERSED,
     under=large,
+    hypotheses=(ANY_SIGN,),
 )
 def printed_speed_of_large_starts():
     """As printed, read of every large start: the gap falls as fast as e^{-2st/τ}, or faster, along one mode."""
@@ -227,6 +252,7 @@ def printed_speed_of_large_starts():
     hypothesis="B is invertible for the next task, as Theorem 3.2 asks for: the starts that are trained here are "
     "reflected to the side from which the task is learned, where half of the zero-balanced ones are not",
     under=ending.with_cells(ending.cells[0]),
+    hypotheses=(ANY_SIGN,),
 )
 def printed_end_of_large_starts():
     """As printed, for every large start: along each mode it ends at the task.

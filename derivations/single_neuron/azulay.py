@@ -15,10 +15,11 @@ import sympy as sp
 
 from derivations.single_neuron.implicit_bias_theorem import Psi, psi
 from derivations.single_neuron.mirror_potential import Phi, least_value
-from derivations.single_neuron.regimes import BALANCED, UPSTREAM, unit_rates, x_beta
+from derivations.single_neuron.regimes import BALANCED, UNIT_PRODUCT, UPSTREAM, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, beta0, delta, eta_a, eta_w, w
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Identity, Inequality, Minimiser
 
@@ -43,7 +44,21 @@ def potential_equivalence():
 
 @result(
     ledger=("kunin2024.thm5-azulay",),
-    domain=Domain((delta,), (beta, beta0), at_both, words="δ ≥ 0, η_a η_w = 1"),
+    domain=Domain(
+        (delta,),
+        (beta, beta0),
+        at_both,
+        words="δ ≥ 0, η_a η_w = 1",
+        hypotheses=(
+            UNIT_PRODUCT,
+            stated(
+                "App. A.4.3, Theorem 5, where q_δ divides by ‖β‖",
+                "β ≠ 0; q_δ is continuous at zero",
+                norm2(beta),
+            ),
+            stated("App. A.4.3, Theorem 5", "δ ≥ 0 and β_0 ≠ 0", delta >= 0, norm2(beta0)),
+        ),
+    ),
     uses=("single_neuron.implicit_bias_of_the_neuron", "single_neuron.potential_equivalence"),
 )
 def azulay_theorem():

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import sympy as sp
 
-from derivations.single_neuron.planar import POSITIVE, plane, whitened
+from derivations.single_neuron.planar import POSITIVE, WHITENED, plane, whitened
+from derivations.single_neuron.polar import COMPUTED
 from derivations.single_neuron.symbols import (
     a,
     beta_star,
@@ -33,6 +34,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, standing, stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality, Solution
 
@@ -58,6 +60,13 @@ def on_cone(slope, rates):
         tuple(sides),
         let={mu: mu_of_weights, phi: phi_of_weights, s: norm(beta_star)},
         words="δ = 0, w ≠ 0",
+        hypotheses=(
+            WHITENED,
+            COMPUTED,
+            stated("App. A.2.2", "δ = 0: a = ±√(η_a/η_w)‖w‖ on the double cone", a),
+            stated("App. A.2.1, where φ is defined", "w ≠ 0, for φ divides by ‖w‖", norm2(w)),
+            *((standing("App. A.2.1", "η_a η_w = 1", eta_w),) if rates else ()),
+        ),
     )
 
 
@@ -69,6 +78,14 @@ def velocities(factor):
     """The velocities of μ and φ, `factor` standing for √(η_a η_w)."""
     side = sp.sign(mu)
     return side * 2 * factor * mu * (phi * s - mu), side * factor * s * (1 - phi**2)
+
+
+PARTS = meaning(
+    "ω = wᵀβ_* and n = ‖w‖ by the parts of w along and across β_*; the apex of the cone is a = ω = δ = 0",
+    omega,
+    n,
+    delta,
+)
 
 
 @result(ledger=("kunin2024.balanced-ode",), domain=all_rates)
@@ -90,7 +107,7 @@ def printed_balanced_dynamics():
 
 @result(
     ledger=("kunin2024.balanced-sign-preservation",),
-    domain=all_rates,
+    domain=all_rates.supposing(PARTS),
     uses=("single_neuron.balanced_dynamics",),
 )
 def balanced_sign():
@@ -118,12 +135,24 @@ def balanced_sign():
 
 
 z = sp.Symbol("z", real=True)
+SPHERICAL = stated(
+    "App. A.2.2, c_φ = artanh φ_0",
+    "|φ_0| < 1, where artanh is real: φ_0 = (z - 1)/(z + 1), z > 0; φ_0 = ±1 is kept",
+    z,
+    (phi0 > -1) & (phi0 < 1),
+)
 inside = {phi0: (z - 1) / (z + 1)}
 signs = {t: 1, s: 1, eta_a: 1, mu0: 1, z: 1}
 positive_side = Domain(
     (t, s, eta_a, eta_w, mu0),
     cells=(Cell("a > 0, any rates", {**signs, eta_w: 1}, inside, "|φ_0| < 1"),),
     words="δ = 0, a_0 > 0, |φ_0| < 1",
+    hypotheses=(
+        standing(
+            "App. A.2.2", "δ = 0 and, without loss of generality, a_0 > 0, so that μ_0 > 0", mu0 > 0, mu > 0
+        ),
+        SPHERICAL,
+    ),
 )
 product_side = replace(
     positive_side, cells=(Cell("a > 0, η_a η_w = 1", signs, {**inside, eta_w: 1 / eta_a}, "|φ_0| < 1"),)

@@ -27,6 +27,7 @@ from derivations.single_neuron.balanced import (
 from derivations.single_neuron.symbols import eta_a, eta_w, mu, mu0, phi, phi0, s, t
 from symdyn.calculus.gram import Flow
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Existence, Identity, Limit, Solution
 
@@ -38,6 +39,10 @@ moving = Domain(
     (s, eta_a, eta_w, mu),
     cells=(Cell("a > 0, any rates", {s: 1, eta_a: 1, eta_w: 1, mu: 1, z: 1}, here, "|φ| < 1"),),
     words="δ = 0, a > 0, |φ| < 1",
+    hypotheses=(
+        *positive_side.hypotheses,
+        stated("App. A.2.2, c_φ = artanh φ_0", "|φ| < 1 along with |φ_0| < 1", z),
+    ),
 )
 moving_product = replace(
     moving,

@@ -18,7 +18,10 @@ import sympy as sp
 from derivations.single_neuron.basins import F0, every_weight, printed_F0
 from derivations.single_neuron.downstream import denominator, no_crossing
 from derivations.single_neuron.planar import (
+    COMPUTED,
+    MODES,
     UNIT,
+    WHITENED,
     any_rates,
     by_modes,
     gap,
@@ -47,6 +50,7 @@ from derivations.single_neuron.symbols import (
 from derivations.single_neuron.unified import P_closed, alpha, every_start
 from symdyn.calculus.gram import inner
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality, Solution
 
@@ -65,7 +69,19 @@ def on_surface(name, sign):
 on_the_surface = Domain(
     (t, a, a0, eta_a, eta_w),
     cells=tuple(on_surface(*x) for x in (("δ > 0", 1), ("δ = 0", 0), ("δ < 0", -1))),
+    hypotheses=(
+        stated("App. A.2.5, caption of the figure of the basins", "on the separating surface", omega),
+        MODES,
+        WHITENED,
+    ),
 )
+
+
+def turned_positive(point):
+    """Whether the first component of β_* is positive, which a rotation makes it."""
+    return point[beta_star][0] > 0
+
+
 a_on_surface = a0 * sp.exp(minus * t) / sp.sqrt(1 + eta_w * a0**2 * (1 - sp.exp(2 * minus * t)) / -minus)
 
 
@@ -110,7 +126,7 @@ def on_printed_hyperplane(random, dimension):
     domain=weights(
         product_one,
         sampler=on_printed_hyperplane,
-        conditions=(sp.Eq(printed_F, 0), lambda point: point[beta_star][0] > 0),
+        conditions=(sp.Eq(printed_F, 0), turned_positive),
     ),
     hypothesis=UNIT,
     under=Domain(
@@ -124,6 +140,17 @@ def on_printed_hyperplane(random, dimension):
             ),
         ),
     ),
+    hypotheses=(
+        stated(
+            "App. A.2.5",
+            "on the printed surface; by rotation the first component of β_* is positive",
+            printed_F,
+            turned_positive,
+            omega,
+            beta_star,
+            w,
+        ),
+    ),
 )
 def printed_separating_hyperplane():
     """As printed, without the rates: on the hyperplane its functional stands still."""
@@ -132,7 +159,7 @@ def printed_separating_hyperplane():
 
 def with_nu(domain: Domain) -> Domain:
     """The domain with ν_0 = ω_0/a_0 computed."""
-    return replace(domain, let={**domain.let, nu0: omega0 / a0})
+    return replace(domain, let={**domain.let, nu0: omega0 / a0}).supposing(COMPUTED)
 
 
 @result(
@@ -186,6 +213,13 @@ _lift = sp.Symbol("lift", real=True)
             for sign in (1, -1)
         ),
     ),
+    hypotheses=(
+        stated(
+            "App. A.2.5, a_0 off the separating surface",
+            "a_0 ≠ 0, and neither surface, printed or true, is met",
+            omega0,
+        ),
+    ),
 )
 def printed_sign_change():
     """As printed: √(δ² + 4‖β_*‖²) + 2ν_0 + δ has the sign of α/a_0, which is negative where a changes its sign."""
@@ -232,6 +266,7 @@ _downstream = (
             for cell in _downstream
         ),
     ),
+    hypotheses=(stated("App. A.2.5", "δ < 0, and the start is in S⁺", delta < 0, omega0),),
 )
 def printed_basin_by_alignment():
     """As printed: in S⁺ the alignment exceeds its threshold for a_0 ≥ 0, and falls below it for a_0 ≤ 0."""

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.single_neuron.planar import UNIT, by_modes, gap, low, modes, product_one, starts
+from derivations.single_neuron.planar import MODES, UNIT, by_modes, gap, low, modes, product_one, starts
 from derivations.single_neuron.symbols import a, a0, delta, eta_a, eta_w, omega, omega0, s, share, t
 from derivations.single_neuron.unified import alpha, every_start, without_overflow
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
 
@@ -39,6 +40,7 @@ growing_modes = Domain(
         Cell(name, {eta_a: 1, eta_w: 1, low: 1, gap: 1}, by_modes(sign), "the share stands for itself")
         for name, sign in (("δ > 0", 1), ("δ = 0", 0), ("δ < 0", -1))
     ),
+    hypotheses=(MODES,),
 )
 off_the_surface = Domain(
     (a0, delta, s, eta_a, eta_w),
@@ -46,6 +48,7 @@ off_the_surface = Domain(
         Cell(name, {**_positive, _lift: side}, {omega0: (_lift - plus * a0) / eta_a}, "lift is F")
         for name, side in (("F > 0", 1), ("F < 0", -1))
     ),
+    hypotheses=(stated("App. A.2.5, S⁺ and S⁻", "the start is not on the separating surface, F ≠ 0", _lift),),
 )
 weights_upstream = Domain(
     (delta, s, eta_a, eta_w),
@@ -56,6 +59,10 @@ weights_upstream = Domain(
             {omega: s * _along, a: sp.sqrt((delta + eta_a * (_along**2 + _across**2)) / eta_w)},
             "w has the parts along and across β_*, and a² follows from δ",
         ),
+    ),
+    hypotheses=(
+        stated("App. A.2.5, caption of the figure of the basins", "δ > 0", delta > 0),
+        meaning("ω and a > 0 by the parts of w along and across β_*; a < 0 is the mirror image", omega, a),
     ),
 )
 every_weight = Domain((a, omega, delta, s, eta_a, eta_w), cells=(Cell("any weights", _positive),))
@@ -138,6 +145,7 @@ unit_downstream = Domain(
     domain=downstream_starts,
     hypothesis=UNIT,
     under=unit_downstream,
+    hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
 def printed_basin_footnote():
     """As printed in the footnote, without the rates."""
@@ -150,6 +158,7 @@ def printed_basin_footnote():
     domain=downstream_starts,
     hypothesis=UNIT,
     under=unit_downstream,
+    hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
 def printed_basin_set():
     """As printed in the appendix, without the rates."""

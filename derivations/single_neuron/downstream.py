@@ -19,6 +19,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    WHITENED,
     any_rates,
     modes,
     plane,
@@ -49,21 +50,32 @@ from derivations.single_neuron.unified import E2_closed, P_closed
 from derivations.single_neuron.upstream import REAL, inverse_square, printed_square_bracket, real_starts
 from symdyn.calculus.gram import inner, norm
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import InvariantRegion
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
 
 plus, _, R = modes
 _rates = {eta_a: 1, eta_w: 1, s: 1}
-_plane = Domain((a, omega, delta, s, eta_a, eta_w), cells=(Cell("the plane", _rates),))
-positive_rates = replace(_plane, words="positive rates and β_* ≠ 0")
-at_rest = _plane.with_cells(Cell("a = ω = 0", _rates, {a: 0, omega: 0}, "the saddle"))
+_plane = Domain(
+    (a, omega, delta, s, eta_a, eta_w), cells=(Cell("the plane", _rates),), hypotheses=(WHITENED,)
+)
+positive_rates = replace(
+    _plane,
+    words="positive rates and β_* ≠ 0",
+    hypotheses=(
+        stated("App. A.2.4, O⁺ and O⁻", "a, ω > 0 or a, ω < 0: the orthants and their boundaries", a, omega),
+    ),
+)
+at_rest = _plane.with_cells(Cell("a = ω = 0", _rates, {a: 0, omega: 0}, "the saddle")).supposing(
+    meaning("a = ω = 0 is the saddle, at which the velocity vanishes", sp.Eq(a, 0), sp.Eq(omega, 0))
+)
 off_the_origin = _plane.with_cells(
     Cell("ω > 0", {**_rates, omega: 1}),
     Cell("ω < 0", {**_rates, omega: -1}),
     Cell("ω = 0, a > 0", {**_rates, a: 1}, {omega: 0}),
     Cell("ω = 0, a < 0", {**_rates, a: -1}, {omega: 0}),
-)
+).supposing(stated("App. A.2.4, Lemma 4", "a_0 ≠ 0 or w_0ᵀβ_* ≠ 0: not at the saddle", a, omega))
 push = eta_a * omega**2 + eta_w * s**2 * a**2
 
 
@@ -113,6 +125,11 @@ _ratio = {upsilon: a / inner(w, beta_star), n: norm(a * w)}
     quote=r"$\dot\omega=\omega(\upsilon\|\beta\|^2-\upsilon^2\omega^2)$",
     domain=weights(unit_rates, also=_ratio, conditions=(delta < 0,)),
     severity="typo",
+    hypotheses=(
+        stated("App. A.2.4", "δ < 0", delta < 0),
+        stated("App. A.2.4, as the example of η_a η_w = 1", "η_a = η_w = 1", eta_a, eta_w),
+        meaning("n = ‖β‖", *defined(n)),
+    ),
 )
 def printed_projection_dynamics():
     """As printed, with ‖β‖ in the place of ‖β_*‖, which is wrong for η_a = η_w = 1 already."""
@@ -135,6 +152,10 @@ no_crossing = Domain(
             {nu0: (_margin - 2 * R - delta) / (2 * eta_a), t: sp.log(1 + _later) / (2 * R)},
             "2η_a ν_0 + δ + 2R > 0, and e^{2Rt} > 1",
         ),
+    ),
+    hypotheses=(
+        stated("App. A.2.4", "a does not cross zero: 2η_a ν_0 + δ + 2R > 0", _margin),
+        meaning("t > 0 by e^{2Rt} - 1 > 0", _later),
     ),
 )
 
@@ -168,6 +189,10 @@ def solution_without_crossing():
     ),
     hypothesis=f"{REAL}, and √δ(…)^{{-1/2}} in a(t) is read as (…/δ)^{{-1/2}}",
     under=real_starts(unit_rates, -1),
+    hypotheses=(
+        stated("App. A.2.4", "δ < 0", delta < 0),
+        stated("App. A.2.4, a does not cross zero", "a stays positive", a0, omega0),
+    ),
 )
 def printed_solution_without_crossing():
     """The printed ν(t) and a(t) of δ > 0, for δ < 0."""

@@ -33,6 +33,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, standing, stated
 
 WEIGHTS = {
     w0: u0 + n0,
@@ -81,6 +82,16 @@ def sampler(sign0: int, sign_end: int, product_one: bool) -> Callable[[random.Ra
     return draw
 
 
+ENDS = meaning(
+    "κ_0, κ_∞ > 0 stand for a_0, a_∞ and the lengths of u_0, u_∞, at which δ is the same",
+    kappa0,
+    kappa_end,
+    u0,
+    u_end,
+    *defined(w0, w_end, beta0, beta_end),
+)
+
+
 def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **changes) -> Domain:
     """All starts and ends with the given signs of a; with `product_one` only those with η_a η_w = 1."""
     rates = {eta_w: 1 / eta_a} if product_one else {}
@@ -110,5 +121,20 @@ def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **ch
         dimensions=(2, 3),
         sampler=sampler(sign0, sign_end, product_one),
         words="w_∞ - w_0 in row(X), δ the same at both ends",
+        hypotheses=(
+            ENDS,
+            stated(
+                "Sec. 3, Theorem 1",
+                "Xβ(∞) = y has infinitely many solutions: d ≥ 2, n_0 in the null space",
+                n0,
+                "d",
+            ),
+            stated("Sec. 3, Theorem 1, β(t) ≠ 0 for all t", "a keeps its sign, and β_∞ ≠ 0", a0, a_end, u_end)
+            if sign0 == sign_end
+            else stated(
+                "App. A.4.3", "a(t) = 0 at one point of the trajectory, where it changes its sign", a0, a_end
+            ),
+            *((standing("App. A.3, before A.3.1", "η_a η_w = 1", eta_w),) if product_one else ()),
+        ),
         **changes,
     )

@@ -22,6 +22,7 @@ from derivations.single_neuron.symbols import Phi_of, any_vector, beta, e1, e2, 
 from symdyn.calculus.gram import Flow, GramOperator, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import standing, stated
 from symdyn.result import result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -67,6 +68,11 @@ across = Domain(
     ),
     dimensions=(2, 3),
     sampler=orthogonal,
+    hypotheses=(
+        standing(
+            "App. A.4, more features than data", "d ≥ 2, so that there is a direction across β", e1, "d"
+        ),
+    ),
 )
 """A direction across β, which exists for d ≥ 2."""
 
@@ -89,6 +95,9 @@ axes = Domain(
     dimensions=(3, 4),
     sampler=coordinates,
     functions=(f, h),
+    hypotheses=(
+        stated("App. A.4.2", "i ≠ j ≠ k, three coordinate directions, for which d ≥ 3", e1, e2, e3, "d"),
+    ),
 )
 
 
@@ -152,7 +161,13 @@ def warped_condition():
             Identity(
                 condition,
                 2 * f * (dg + (2 * df + h) * g / (2 * f)),
-                on=any_directions.restrict(sp.Ne(f, 0), words="f ≠ 0"),
+                on=any_directions.restrict(
+                    sp.Ne(f, 0),
+                    words="f ≠ 0",
+                    hypotheses=(
+                        stated("App. A.4.2, the equation for g", "f ≠ 0, by which it divides", sp.Ne(f, 0)),
+                    ),
+                ),
             ),
         ),
         formula=r"g' = -\frac{2 f' + h}{2 f} g",

@@ -17,6 +17,7 @@ from derivations.single_neuron.conservation import flow
 from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a, eta_w, p, q, r, t, turned, w
 from symdyn.calculus.gram import inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Definition, Existence, Identity, Inequality
 
@@ -25,7 +26,16 @@ rates = {eta_a: 1, eta_w: 1}
 
 REGULAR = Cell("α > 0", {alpha: 1, norm2(p): 1})
 CONE = Cell("α = 0", {norm2(p): 1, norm2(q): 1}, {alpha: sp.Integer(0)})
-surface = Domain((alpha,), (p, q), (REGULAR, CONE), words="α ≥ 0, k ≥ 1")
+surface = Domain(
+    (alpha,),
+    (p, q),
+    (REGULAR, CONE),
+    words="α ≥ 0, k ≥ 1",
+    hypotheses=(
+        stated("App. A.1", "α ≥ 0", alpha >= 0, alpha > 0),
+        stated("App. A.1, k coordinates count positive", "k ≥ 1; p ≠ 0 on the surface off the origin", p),
+    ),
+)
 regular = surface.with_cells(REGULAR)
 
 
@@ -62,6 +72,10 @@ def hyperboloid_geometry():
     ),
     hypothesis="α > 0 (and k ≥ 1): for α = 0 and k = 1 the two halves of the cone meet at the origin",
     under=Domain((alpha,), (q,), (Cell("α > 0", {alpha: 1}),), sampler=_origin_too, words="k = 1, α > 0"),
+    hypotheses=(
+        stated("App. A.1", "k = 1 and α ≥ 0", alpha),
+        meaning("q is any vector, zero too", q),
+    ),
 )
 def printed_two_sheets():
     """For k = 1 the coordinate x₁ vanishes nowhere on the surface, so that its sign tells two sheets apart."""
@@ -75,8 +89,19 @@ def regime():
 
 
 UPSTREAM = Cell("δ > 0", {delta: 1, **rates})
-upstream = Domain((delta, eta_a, eta_w), (w,), (UPSTREAM,), words="δ > 0")
+upstream = Domain(
+    (delta, eta_a, eta_w),
+    (w,),
+    (UPSTREAM,),
+    words="δ > 0",
+    hypotheses=(stated("App. A.2.3", "δ > 0", delta > 0),),
+)
 weights = Domain((a, eta_a, eta_w), (w, r, beta_star), (Cell("positive rates", rates),))
+
+
+balanced_weights = weights.restrict(let={delta: balance}).supposing(
+    meaning("δ is the balance of the weights", *defined(delta))
+)
 
 
 @result(ledger=("kunin2024.hyperboloid-upstream-sheets",), domain=weights)
@@ -86,7 +111,7 @@ def upstream_sheets():
     return Existence(
         "for δ > 0 the surface has two sheets, a > 0 and a < 0, mirror images of each other",
         (
-            Identity(eta_w * a**2, delta + eta_a * norm2(w), on=weights.restrict(let={delta: balance})),
+            Identity(eta_w * a**2, delta + eta_a * norm2(w), on=balanced_weights),
             Inequality(delta + eta_a * norm2(w), ">", on=upstream),
             Identity(substitute(balance, mirrored), balance, name=r"\delta(-a,-w)"),
             Identity(
@@ -105,7 +130,7 @@ def upstream_sign():
         "for δ > 0 and $a_0>0$, a(t) > 0 for all t, because a is continuous and cannot be zero",
         (
             Conservation(balance, under=flow, name=r"\delta"),
-            Identity(a**2, square, on=weights.restrict(let={delta: balance})),
+            Identity(a**2, square, on=balanced_weights),
             Inequality(square, ">", on=upstream),
             Inequality(square, ">=", delta / eta_w, on=upstream),
         ),
@@ -120,6 +145,7 @@ def _right_angle(rng, d):
     return {w: v, turned: [-v[1], v[0], *v[2:]] if d > 1 else [sp.Integer(0)]}
 
 
+TWO_DIMENSIONS = "d ≥ 2: for d = 1 the sheet is a hyperbola of two branches, w > 0 and w < 0"
 half_turn = ((1 - t**2) * w + 2 * t * turned) / (1 + t**2)
 ROOM = Cell(
     "room to turn",
@@ -127,11 +153,29 @@ ROOM = Cell(
     {inner(turned, w): sp.Integer(0), norm2(turned): norm2(w)},
     "a right angle keeps the norm",
 )
-rotations = Domain((t,), (w, turned), (ROOM,), dimensions=(2, 3), sampler=_right_angle, words="d ≥ 2")
-downstream = Domain((a, delta, eta_a, eta_w), (), (Cell("δ < 0", {delta: -1, **rates}),), words="δ < 0")
+rotations = Domain(
+    (t,),
+    (w, turned),
+    (ROOM,),
+    dimensions=(2, 3),
+    sampler=_right_angle,
+    words="d ≥ 2",
+    hypotheses=(meaning("w^⊥ is w turned by a right angle, and w ≠ 0 for δ < 0", turned, w),),
+)
+downstream = Domain(
+    (a, delta, eta_a, eta_w),
+    (),
+    (Cell("δ < 0", {delta: -1, **rates}),),
+    words="δ < 0",
+    hypotheses=(stated("App. A.2.4", "δ < 0", delta < 0),),
+)
 
 
-@result(ledger=("kunin2024.hyperboloid-downstream-sheet",), domain=weights)
+@result(
+    ledger=("kunin2024.hyperboloid-downstream-sheet",),
+    domain=weights,
+    hypotheses=(added(TWO_DIMENSIONS, "d"),),
+)
 def downstream_sheet():
     """For δ < 0 the weights move on a single sheet for d ≥ 2, along which a may change sign.
 
@@ -141,7 +185,7 @@ def downstream_sheet():
     return Existence(
         "for δ < 0 and d ≥ 2 the surface is a single sheet, and a may change sign",
         (
-            Identity(norm2(w), (eta_w * a**2 - delta) / eta_a, on=weights.restrict(let={delta: balance})),
+            Identity(norm2(w), (eta_w * a**2 - delta) / eta_a, on=balanced_weights),
             Inequality((eta_w * a**2 - delta) / eta_a, ">", on=downstream),
             Identity(norm2(half_turn), norm2(w), on=rotations),
             Identity(at_zero, eta_a * inner(w, beta_star), name=r"\dot a|_{a=0}"),
@@ -153,8 +197,9 @@ def downstream_sheet():
     "kunin2024.hyperboloid-downstream-sheet",
     quote=r"For $\delta<0$ the dynamics live on a hyperboloid composed of a single sheet",
     domain=Domain((t,), (w, turned), sampler=_right_angle, words="any d"),
-    hypothesis="d ≥ 2: for d = 1 the sheet is a hyperbola of two branches, w > 0 and w < 0",
+    hypothesis=TWO_DIMENSIONS,
     under=rotations,
+    hypotheses=(meaning("w turned by a right angle, where there is room for it", turned),),
 )
 def printed_downstream_sheet():
     """A half-turn joins w and -w on the sheet, for every d."""

@@ -21,12 +21,13 @@ from derivations.single_neuron.endpoints import endpoints
 from derivations.single_neuron.preconditioner_regimes import on_functions
 from derivations.single_neuron.preconditioning import k, plus, weights
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.single_neuron.regimes import function_space, unit_rates, x_beta
+from derivations.single_neuron.regimes import REGIME, function_space, unit_rates, x_beta
 from derivations.single_neuron.symbols import a, beta, beta0, beta_end, delta, eta_a, eta_w, n0, r, w
 from symdyn.calculus.gram import Combination, gradient, inner, norm, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Identity, Inequality, Limit, Minimiser
 
@@ -54,7 +55,13 @@ def dual(rates=product, at=beta) -> Combination:
     return substitute(gradient(Psi(rates), beta), {beta: at})
 
 
-pairs = replace(function_space, vectors=(beta, beta0, r))
+pairs = replace(
+    function_space,
+    vectors=(beta, beta0, r),
+    hypotheses=(
+        stated("Sec. 3, Theorem 1", "β(t) ≠ 0 for all t ≥ 0, at the start in particular", norm2(beta0), a),
+    ),
+)
 signed_weights = weights.with_cells(
     *(Cell(f"a {'>' if s > 0 else '<'} 0", {a: s, eta_a: 1, eta_w: 1}) for s in (1, -1))
 )
@@ -64,7 +71,9 @@ signed_weights = weights.with_cells(
 def linear_term():
     """The two parts of the objective fit: ψ_δ β_0/‖β_0‖ is the gradient of Ψ_δ at β_0, the minimiser without data."""
     one = sp.S.One
-    at_start = replace(unit_rates, vectors=(beta0,), cells=cells_at(beta0, unit_rates))
+    at_start = replace(
+        unit_rates, vectors=(beta0,), cells=cells_at(beta0, unit_rates), hypotheses=pairs.hypotheses
+    )
     return Identity(dual(one, beta0), psi(one) / norm(beta0) * beta0, on=at_start)
 
 
@@ -141,7 +150,9 @@ def vanishing_initialization():
     objective over √(2η_a η_w|δ|) tends to ‖β‖ - β̂_0ᵀβ, which is zero on the ray of β_0 and positive
     elsewhere.
     """
-    upstream, balanced, downstream = (pairs.with_cells(cell) for cell in cells_at(beta0, pairs))
+    upstream, balanced, downstream = (
+        pairs.with_cells(cell).supposing(REGIME) for cell in cells_at(beta0, pairs)
+    )
     x0 = norm2(beta0)
     tilt = kappa_minus(delta, product * x0)
     large = sp.sqrt(-2 * product * delta)

@@ -15,7 +15,7 @@ import sympy as sp
 from derivations.single_neuron.network import output
 from derivations.single_neuron.preconditioning import M, k, minus, weights, x_rates
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.single_neuron.regimes import function_space, unit_rates, x_beta
+from derivations.single_neuron.regimes import REGIME, function_space, unit_rates, x_beta
 from derivations.single_neuron.symbols import a, beta, beta_dot, delta, eta_a, eta_w, point, point1, w
 from symdyn.calculus.bridge import apply_isotropic, isotropic_to_gram
 from symdyn.calculus.gram import Flow, gradient, identity, inner, outer, substitute
@@ -65,7 +65,7 @@ def printed_preconditioner_dynamics():
     return Dynamics(unit, change(2 * length / kappa(delta, x_beta), minus / 2), under=moving, name="M")
 
 
-@result(ledger=("kunin2024.kernel-change-regimes",), domain=function_space)
+@result(ledger=("kunin2024.kernel-change-regimes",), domain=function_space.supposing(REGIME))
 def kernel_change_regimes():
     """Which part of Ṁ counts: none far upstream, the direction far downstream, both in balance.
 

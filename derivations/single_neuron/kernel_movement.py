@@ -15,17 +15,31 @@ from symdyn.calculus.gram import Linear, inner, norm, norm2, outer
 from symdyn.calculus.matrix import matrix, trace, vec
 from symdyn.compile.named import cosine_distance
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Asymptotic, Conjunction, Definition, Existence, Identity, Inequality
 
 kernels = Domain(
-    (), (kernel1, kernel2), (Cell("K ≠ 0", {norm2(kernel1): 1, norm2(kernel2): 1}),), words="K ≠ 0"
+    (),
+    (kernel1, kernel2),
+    (Cell("K ≠ 0", {norm2(kernel1): 1, norm2(kernel2): 1}),),
+    words="K ≠ 0",
+    hypotheses=(stated("Sec. 1, S divides by the norms", "K ≠ 0 at both times", kernel1, kernel2),),
 )
 scaled = Domain(
-    (c,), kernels.vectors, (Cell("c > 0", {c: 1, **kernels.cells[0].signs}),), words="K ≠ 0, c > 0"
+    (c,),
+    kernels.vectors,
+    (Cell("c > 0", {c: 1, **kernels.cells[0].signs}),),
+    words="K ≠ 0, c > 0",
+    hypotheses=(*kernels.hypotheses, meaning("c > 0 is the scale of a kernel, or the size of its change", c)),
 )
-columns = Domain((), (column1, column2), (Cell("g, h ≠ 0", {norm2(column1): 1, norm2(column2): 1}),))
+columns = Domain(
+    (),
+    (column1, column2),
+    (Cell("g, h ≠ 0", {norm2(column1): 1, norm2(column2): 1}),),
+    hypotheses=(meaning("g and h are features, of which those that vanish add nothing", column1, column2),),
+)
 
 
 def distance(one: Linear, other: Linear) -> sp.Expr:

@@ -20,12 +20,20 @@ from derivations.single_neuron.preconditioning import M_weights
 from derivations.single_neuron.symbols import a, beta, beta_star, eta_a, eta_w, r, t, w
 from symdyn.calculus.gram import Combination, inner, norm2, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
 target = norm2(beta_star)
 BRANCHES = (Cell("a > 0", {a: 1, target: 1}), Cell("a < 0", {a: -1, target: 1}))
-branches = Domain((a,), (beta, beta_star), BRANCHES, words="Xᵀy ≠ 0")
+NO_TARGET = "Xᵀy ≠ 0, that is β_* ≠ 0; otherwise the minima are the two axes a = 0 and w = 0, which meet"
+branches = Domain(
+    (a,),
+    (beta, beta_star),
+    BRANCHES,
+    words="Xᵀy ≠ 0",
+    hypotheses=(added(NO_TARGET, target, a),),
+)
 
 
 def loss(function) -> sp.Expr:
@@ -69,8 +77,9 @@ proper_minimum = Domain(
     "kunin2024.single-global-minima",
     quote=r"the minima form the one-dimensional hyperbola $aw=\beta_*$ with two branches, $a>0$ and $a<0$",
     domain=every_minimum,
-    hypothesis="Xᵀy ≠ 0, that is β_* ≠ 0; otherwise the minima are the two axes a = 0 and w = 0, which meet",
+    hypothesis=NO_TARGET,
     under=proper_minimum,
+    hypotheses=(meaning("a and w with β_* = a w, a = 0 among them", a),),
 )
 def printed_global_minima():
     """On the minima a ω = ‖β_*‖² with ‖β_*‖² > 0, so that a and ω do not vanish."""
@@ -80,11 +89,16 @@ def printed_global_minima():
     )
 
 
+NO_SLOPE = "Xᵀy ≠ 0; otherwise the set is the d-dimensional a = 0, and its points are minima"
 saddles = Domain(
     (a, eta_a, eta_w),
     (w, beta_star, r),
     (Cell("Xᵀy ≠ 0", {eta_a: 1, eta_w: 1, target: 1}),),
     words="XᵀX invertible, Xᵀy ≠ 0",
+    hypotheses=(
+        added(NO_SLOPE, target),
+        stated("App. A, before the minima", "XᵀX is invertible, with the one minimum β_*"),
+    ),
 )
 
 
@@ -129,8 +143,9 @@ def _sometimes_no_target(rng, d):
     "kunin2024.single-saddle-set",
     quote=r"The saddle points are $\{(a,w): a=0,\ w^\top X^\top y=0\}$",
     domain=Domain((), (w, beta_star), sampler=_sometimes_no_target, words="XᵀX invertible"),
-    hypothesis="Xᵀy ≠ 0; otherwise the set is the d-dimensional a = 0, and its points are minima",
+    hypothesis=NO_SLOPE,
     under=Domain((), (w, beta_star), (Cell("Xᵀy ≠ 0", {target: 1}),), words="XᵀX invertible, Xᵀy ≠ 0"),
+    hypotheses=(meaning("any task β_*, zero too", beta_star),),
 )
 def printed_saddle_set():
     """At a = 0 the loss falls in some direction, as it does at a saddle."""

@@ -41,6 +41,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, gradient, hessian, inner, jacobian, outer
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Identity, Minimiser
 
@@ -149,6 +150,16 @@ interpolators = Domain(
     dimensions=(2, 3),
     sampler=across,
     words="Xβ = Xβ_∞ = y and ∇Φ(β_∞) - ∇Φ(β_0) in row(X)",
+    hypotheses=(
+        stated(
+            "App. A.4.1",
+            "Xβ = Xβ(∞) = y, with more features than data: Xv = 0 for v = β - β_∞, d ≥ 2",
+            v,
+            row,
+            "d",
+        ),
+        meaning("β = β_∞ + v, and the dual variables differ by a row", *defined(beta, dual_end)),
+    ),
 )
 
 

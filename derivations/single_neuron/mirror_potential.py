@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.single_neuron.preconditioning import directed, invertible
+from derivations.single_neuron.preconditioning import INVERTIBLE, directed, invertible
 from derivations.single_neuron.quantities import (
     kappa,
     kappa_minus,
@@ -21,13 +21,14 @@ from derivations.single_neuron.quantities import (
     potential_slope,
     radial_potential,
 )
-from derivations.single_neuron.regimes import unit_rates, x_beta
+from derivations.single_neuron.regimes import UNIT_PRODUCT, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, delta, n
 from derivations.single_neuron.warp_equation import g, inverse, k, minus, plus
 from symdyn.calculus.gram import gradient, norm2
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import standing
 from symdyn.inference import Characterised
 from symdyn.result import result
 from symdyn.statement import Conjunction, Existence, Identity, Inequality, typeset
@@ -40,7 +41,12 @@ cells = tuple(
         ("δ < 0", {delta: -1}, {}),
     )
 )
-lengths = Domain((delta, n), cells=cells, words="n = ‖β‖ > 0")
+lengths = Domain(
+    (delta, n),
+    cells=cells,
+    words="n = ‖β‖ > 0",
+    hypotheses=(standing("App. A.4.2, ‖β(t)‖ > 0 for all t", "n = ‖β‖ > 0", n), UNIT_PRODUCT),
+)
 
 k_n, plus_n, minus_n = (quantity(delta, n**2) for quantity in (kappa, kappa_plus, kappa_minus))
 q = (k_n - 2 * delta) * sp.sqrt(plus_n) / 3
@@ -91,7 +97,11 @@ def convex_with_minimum_at_zero():
     )
 
 
-@result(ledger=("kunin2024.c-delta",), domain=Domain((delta,), cells=cells), arguments=("delta",))
+@result(
+    ledger=("kunin2024.c-delta",),
+    domain=Domain((delta,), cells=cells, hypotheses=lengths.hypotheses),
+    arguments=("delta",),
+)
 def least_value():
     """The constant that makes the potential vanish at β = 0, c_δ = -q(0)."""
     size = sp.sqrt(2) * sp.Abs(delta) ** sp.Rational(3, 2) / 3
@@ -146,6 +156,7 @@ def grad_potential():
     domain=unit_rates,
     arguments=("beta", "delta"),
     requires=(invertible,),
+    hypotheses=(INVERTIBLE,),
     uses=("single_neuron.potential",),
 )
 def hess_potential():

@@ -33,6 +33,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Definition, Dynamics, Existence, Identity
 
@@ -78,13 +79,22 @@ def whitened_flow():
     return Identity(velocities, simplified, name=r"(\dot a, \dot w)")
 
 
-@result(ledger=("kunin2024.single-rescale-symmetry",), domain=Domain((a, alpha), (w,), words="α ≠ 0"))
+rescaled = Domain((a, alpha), (w,), words="α ≠ 0", hypotheses=(stated("App. A", "α ≠ 0", alpha),))
+kernel_scale = Domain(
+    (c,),
+    (grad, grad1),
+    (Cell("c > 0", {c: 1}),),
+    hypotheses=(meaning("c > 0 multiplies all learning rates", c),),
+)
+
+
+@result(ledger=("kunin2024.single-rescale-symmetry",), domain=rescaled)
 def rescale_symmetry():
     """Rescaling a → α a, w → w/α leaves the function unchanged."""
     return Identity((a * alpha) * (w / alpha), a * w, name=r"\beta")
 
 
-@result(ledger=("kunin2024.ntk-definition",), domain=Domain((c,), (grad, grad1), (Cell("c > 0", {c: 1}),)))
+@result(ledger=("kunin2024.ntk-definition",), domain=kernel_scale)
 def tangent_kernel():
     """The neural tangent kernel, the inner product of two gradients weighted by the rates.
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.mirror_potential import lengths
+from derivations.single_neuron.regimes import UNIT_PRODUCT
 from derivations.single_neuron.symbols import (
     alpha,
     beta_star,
@@ -31,6 +32,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, typeset
 
@@ -58,6 +60,21 @@ def unit_direction(rng: random.Random, d: int) -> dict:
     return {v: direction, beta_star: [p - share * q for p, q in zip(drawn, direction, strict=True)]}
 
 
+LEAST_NORM = (
+    "β_* is the interpolator of least norm, β_*ᵀv = 0: the paper defines β_* where XᵀX is invertible, and any"
+    " interpolator will do for β = β_* + αv"
+)
+ON_THE_LINE = (
+    stated(
+        "App. A.4.4",
+        "the null space of XᵀX has one dimension, XᵀXv = 0 and ‖v‖ = 1; d ≥ 2",
+        norm2(v),
+        v,
+        "d",
+    ),
+    stated("App. A.4.4, division by ‖β‖", "‖β‖ > 0 at all α, so that β_* ≠ 0", norm2(beta_star)),
+    UNIT_PRODUCT,
+)
 unit = {inner(beta_star, v): sp.S.Zero, norm2(v): sp.S.One}
 line = Domain(
     (alpha, delta),
@@ -75,6 +92,7 @@ line = Domain(
     dimensions=(2, 3),
     sampler=unit_direction,
     words="Xv = 0, ‖v‖ = 1, β_* ≠ 0 the interpolator of least norm",
+    hypotheses=(*ON_THE_LINE, added(LEAST_NORM, sp.Eq(inner(beta_star, v), 0))),
 )
 on_line = beta_star + alpha * v
 
@@ -98,10 +116,7 @@ from_any_interpolator = replace(
     ),
     sampler=any_interpolator,
     words="Xv = 0, ‖v‖ = 1, β_* ≠ 0 any interpolator",
-)
-LEAST_NORM = (
-    "β_* is the interpolator of least norm, β_*ᵀv = 0: the paper defines β_* where XᵀX is invertible, and any"
-    " interpolator will do for β = β_* + αv"
+    hypotheses=ON_THE_LINE,
 )
 
 
@@ -167,7 +182,12 @@ def printed_equation_on_the_line():
 
 
 solution = k * sp.sqrt((k**2 + delta) / 2 + sp.sqrt(((k**2 + delta) / 2) ** 2 + s**2))
-larger, smaller = sp.symbols("p q", real=True)
+larger, smaller, overlap = sp.symbols("p q g", real=True)
+ROOTS = meaning(
+    "p and -q are the roots of z² - (k² + δ) z - ‖β_*‖², δ and ‖β_*‖ > 0 in terms of them",
+    larger,
+    smaller,
+)
 rational = Domain(
     (k, delta, s),
     cells=(
@@ -179,6 +199,11 @@ rational = Domain(
         ),
     ),
     words="s = ‖β_*‖ > 0",
+    hypotheses=(
+        *ON_THE_LINE,
+        added(LEAST_NORM, overlap),
+        ROOTS,
+    ),
 )
 
 
@@ -202,18 +227,28 @@ def position_on_the_line():
     )
 
 
-overlap = sp.Symbol("g", real=True)
 STARTED = rational.cells[0]
 anywhere = replace(
     rational,
     scalars=(k, delta, s, overlap),
     conditions=(overlap**2 < s**2,),
     words="s = ‖β_*‖ > 0, g = β_*ᵀv",
+    hypotheses=(
+        *ON_THE_LINE,
+        ROOTS,
+        meaning("g = β_*ᵀv, less than ‖β_*‖ in absolute value as β_* is not along v", overlap**2 < s**2),
+    ),
 )
 at_least_norm = replace(
     anywhere,
     cells=(replace(STARTED, name="g = 0", where={**STARTED.where, overlap: sp.S.Zero}),),
 )
+
+
+def tilt_at(position):
+    """The slope of the objective's radial part along v at β_* + αv, times 2/3, for any interpolator β_*."""
+    square = s**2 + 2 * overlap * position + position**2
+    return sp.sqrt(sp.sqrt(square + half**2) - half) * (position + overlap) / sp.sqrt(square)
 
 
 @printed(
@@ -225,6 +260,4 @@ at_least_norm = replace(
 )
 def printed_position_on_the_line():
     """As printed: the objective is stationary there, with ‖β‖² = s² + 2gα + α² and its derivative 2(α + g)."""
-    square = s**2 + 2 * overlap * solution + solution**2
-    slope_ = sp.sqrt(sp.sqrt(square + half**2) - half) * (solution + overlap) / sp.sqrt(square)
-    return Identity(slope_, k)
+    return Identity(tilt_at(solution), k)

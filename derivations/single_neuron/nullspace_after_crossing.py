@@ -14,7 +14,15 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.learned_solution import final_square, interpolating
-from derivations.single_neuron.nullspace import solution, unit_direction
+from derivations.single_neuron.nullspace import (
+    LEAST_NORM,
+    ON_THE_LINE,
+    anywhere,
+    at_least_norm,
+    solution,
+    tilt_at,
+    unit_direction,
+)
 from derivations.single_neuron.quantities import kappa_minus
 from derivations.single_neuron.symbols import (
     a0,
@@ -34,7 +42,8 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
-from symdyn.result import result
+from symdyn.hypothesis import added, stated
+from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity
 
 one_rate = replace(
@@ -46,6 +55,11 @@ one_rate = replace(
             where={**cell.where, eta_w: 1 / eta_a},
         )
         for cell in interpolating.cells
+    ),
+    hypotheses=(
+        *ON_THE_LINE,
+        stated("App. A.4.4", "α ≠ 0: the start has a part n_0 in the null space", n0),
+        added(LEAST_NORM, beta_plus),
     ),
 )
 root = sp.sqrt(final_square)
@@ -116,3 +130,15 @@ def reversed_position():
         ),
         formula=r"\beta_\infty = \beta_* - \alpha v",
     )
+
+
+@printed(
+    "kunin2024.nullspace-minus-alpha",
+    quote=r"$\beta=\beta_*-\alpha v$",
+    domain=anywhere,
+    hypothesis=LEAST_NORM,
+    under=at_least_norm,
+)
+def printed_reversed_position():
+    """As printed: where a has changed its sign, zᵀβ is reversed, and the objective is stationary at β_* - αv."""
+    return Identity(tilt_at(-solution), -k)

@@ -20,15 +20,19 @@ from derivations.single_neuron.symbols import (
     delta,
     eta_a,
     eta_w,
+    nu,
+    nu0,
     omega,
     omega0,
     s,
     t,
+    upsilon,
     w,
     w0,
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, standing
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics
 
@@ -54,6 +58,14 @@ modes = tuple(mode(delta, eta_a * eta_w * s**2) for mode in (lambda_plus, lambda
 low, gap = sp.symbols("low gap", real=True)
 
 
+WHITENED = standing("Sec. 3 and App. A.2", "whitened input, XᵀX = I, so that β_* = Xᵀy")
+COMPUTED = meaning(
+    "δ, ω = wᵀβ_*, s = ‖β_*‖ and the ratios ν and υ are those of the weights",
+    *defined(delta, omega, omega0, s, nu, nu0, upsilon),
+)
+MODES = meaning("δ and ‖β_*‖ by the modes: low is the smaller of λ_+ and -λ_-, gap is |δ|", low, gap)
+
+
 def by_modes(sign: int) -> dict:
     """δ of a sign and ‖β_*‖ in coordinates that make λ_± rational: the smaller of λ_+ and -λ_- is low, |δ| = gap."""
     return {delta: sign * gap, s: sp.sqrt(low * (low + abs(sign) * gap) / (eta_a * eta_w))}
@@ -67,7 +79,7 @@ unit_rates = Cell("η_a = η_w = 1", where={eta_a: 1, eta_w: 1}, reason="the rat
 
 
 def weights(*cells: Cell, also=None, **changes) -> Domain:
-    """All weights a ≠ 0 and w, with δ, ω and s computed from them, and whatever is computed `also`."""
+    """All weights a and w, with δ, ω and s computed from them, and whatever is computed `also`."""
     return Domain(
         (a, eta_a, eta_w),
         (w, beta_star),
@@ -78,13 +90,14 @@ def weights(*cells: Cell, also=None, **changes) -> Domain:
             s: norm(beta_star),
             **(also or {}),
         },
-        words="η_a, η_w > 0, a ≠ 0, β_* ≠ 0",
+        words="η_a, η_w > 0, β_* ≠ 0",
+        hypotheses=(WHITENED, COMPUTED),
         **changes,
     )
 
 
 def starts(*cells: Cell, also=None, **changes) -> Domain:
-    """All starts a_0 ≠ 0 and w_0 and times t, with δ, ω_0 and s computed, and whatever is computed `also`."""
+    """All starts a_0 and w_0 and times t, with δ, ω_0 and s computed, and whatever is computed `also`."""
     return Domain(
         (t, a0, eta_a, eta_w),
         (w0, beta_star),
@@ -95,7 +108,8 @@ def starts(*cells: Cell, also=None, **changes) -> Domain:
             s: norm(beta_star),
             **(also or {}),
         },
-        words="η_a, η_w > 0, a_0 ≠ 0, β_* ≠ 0",
+        words="η_a, η_w > 0, β_* ≠ 0",
+        hypotheses=(WHITENED, COMPUTED),
         **changes,
     )
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.network import whitened
+from derivations.single_neuron.planar import WHITENED
 from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w, mu, phi, s, w
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import result
 from symdyn.statement import Conjunction, Definition, Dynamics, Identity
 
@@ -22,12 +24,18 @@ phi_of_weights = inner(w, beta_star) / (norm(w) * norm(beta_star))
 balance = eta_w * a**2 - eta_a * norm2(w)
 STRICT = {eta_a: 1, eta_w: 1, norm2(w): 1, norm2(beta_star): 1}
 
+COMPUTED = meaning("δ, μ, φ and s = ‖β_*‖ are those of the weights", *defined(delta, mu, phi, s))
 polar = Domain(
     (a, eta_a, eta_w),
     (w, beta_star),
     (Cell("any rates", STRICT),),
     let={delta: balance, mu: mu_of_weights, phi: phi_of_weights, s: norm(beta_star)},
     words="w ≠ 0, β_* ≠ 0",
+    hypotheses=(
+        WHITENED,
+        COMPUTED,
+        stated("App. A.2.1, where φ is defined", "w ≠ 0, for φ divides by ‖w‖", norm2(w)),
+    ),
 )
 """Weights with a direction, and δ, μ, φ and s = ‖β_*‖ in terms of them."""
 

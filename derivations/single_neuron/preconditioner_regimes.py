@@ -11,12 +11,13 @@ import sympy as sp
 
 from derivations.single_neuron.conservation import flow
 from derivations.single_neuron.preconditioning import M, M_weights, k, minus, plus, weights, x_rates
-from derivations.single_neuron.regimes import DOWNSTREAM, UPSTREAM, x_beta
+from derivations.single_neuron.regimes import DOWNSTREAM, REGIME, UPSTREAM, x_beta
 from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, r, w
 from symdyn.calculus.bridge import apply_isotropic
 from symdyn.calculus.gram import Flow, inner, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import result
 from symdyn.statement import Asymptotic, Conjunction, Dynamics, Existence, Identity, Inequality
 
@@ -26,7 +27,10 @@ on_functions = Flow({beta: downhill})
 """The flow of β by itself, with the gradient r of any loss."""
 
 fixed_function = Domain(
-    (delta, eta_a, eta_w), (beta, r), (Cell("any balance", {x_beta: 1, eta_a: 1, eta_w: 1}),)
+    (delta, eta_a, eta_w),
+    (beta, r),
+    (Cell("any balance", {x_beta: 1, eta_a: 1, eta_w: 1}),),
+    hypotheses=(REGIME,),
 )
 
 
@@ -70,7 +74,14 @@ def downstream_preconditioner():
 
 @result(
     ledger=("kunin2024.single-M-validity",),
-    domain=Domain((eta_a,), (w, r), (Cell("η_a > 0", {eta_a: 1, norm2(w): 1}),)),
+    domain=Domain(
+        (eta_a,),
+        (w, r),
+        (Cell("η_a > 0", {eta_a: 1, norm2(w): 1}),),
+        hypotheses=(
+            stated("App. A.3", "where a = 0, w ≠ 0: not initialised at the saddle point at the origin", w),
+        ),
+    ),
 )
 def validity():
     """M is a function of β as long as a ≠ 0: for δ ≥ 0 off the origin always, for δ < 0 until a changes its sign.

@@ -11,11 +11,12 @@ import sympy as sp
 
 from derivations.single_neuron.conservation import flow
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.single_neuron.regimes import function_space, x_beta
+from derivations.single_neuron.regimes import REGIME, function_space, x_beta
 from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, label, point, r, w
 from symdyn.calculus.gram import gradient, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.inference import Characterised
 from symdyn.result import result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
@@ -34,6 +35,10 @@ weights = Domain(
     (Cell("positive rates", {eta_a: 1, eta_w: 1}),),
     let={delta: eta_w * a**2 - eta_a * norm2(w), beta: a * w},
     words="β = a w with a ≠ 0, w ≠ 0",
+    hypotheses=(
+        stated("App. A.3", "a² > 0, and β ≠ 0, by whose square the formula divides"),
+        meaning("β = a w and δ are those of the weights", *defined(beta, delta)),
+    ),
 )
 """All weights but those with β = 0, the balance and the function computed from them."""
 
@@ -44,6 +49,14 @@ directed = (
     "beta",
 )
 invertible = ("non-zero where delta <= 0", (delta > 0) | (x_beta > 0), "beta")
+DIRECTED = stated(
+    "Sec. 3, where M is expressed by β",
+    "β ≠ 0; for δ ≥ 0 M has a limit there, which is computed",
+    directed[1],
+)
+INVERTIBLE = stated(
+    "App. A.4.2", "‖β‖ > 0; for δ > 0 M has an inverse at β = 0 too, which is computed", invertible[1]
+)
 
 
 @result(ledger=("kunin2024.single-beta-ode",))
@@ -95,6 +108,7 @@ def input_weights_square():
     domain=weights,
     arguments=in_function_space,
     requires=(directed,),
+    hypotheses=(DIRECTED,),
     uses=("single_neuron.stable_forms",),
 )
 def preconditioner():
@@ -102,7 +116,10 @@ def preconditioner():
     return Identity(M_weights, M, name="M")
 
 
-@result(ledger=("kunin2024.single-M-balanced",), domain=function_space.with_cells(function_space.cells[1]))
+@result(
+    ledger=("kunin2024.single-M-balanced",),
+    domain=function_space.with_cells(function_space.cells[1]).supposing(REGIME),
+)
 def balanced_preconditioner():
     """In balance M is the length of β, times the identity plus the projector on β."""
     length = sp.sqrt(eta_a * eta_w) * sp.sqrt(x_beta)
@@ -127,6 +144,7 @@ def positive_definite():
     domain=function_space,
     arguments=in_function_space,
     requires=(invertible,),
+    hypotheses=(INVERTIBLE,),
     uses=("single_neuron.stable_forms",),
 )
 def inverse_preconditioner():

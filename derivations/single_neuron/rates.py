@@ -25,7 +25,7 @@ from derivations.single_neuron.polar import (
     polar,
 )
 from derivations.single_neuron.preconditioning import M
-from derivations.single_neuron.regimes import function_space
+from derivations.single_neuron.regimes import UNIT_PRODUCT, function_space
 from derivations.single_neuron.symbols import a, beta, beta_star, delta, eta_a, eta_w, mu, phi, r, s, w
 from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.gram import Flow, norm, substitute
@@ -65,7 +65,9 @@ def absorbed_polar_dynamics():
     )
 
 
-@result(ledger=("kunin2024.mu-phi-ode-unit-eta",), domain=polar.with_cells(unit_product))
+@result(
+    ledger=("kunin2024.mu-phi-ode-unit-eta",), domain=polar.with_cells(unit_product).supposing(UNIT_PRODUCT)
+)
 def polar_dynamics_of_unit_product():
     """The dynamics of (μ, φ) for rates with product one, whatever their ratio."""
     return Dynamics(

@@ -35,6 +35,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, Linear, inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, defined, meaning
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality
 
@@ -77,6 +78,7 @@ decomposed = Domain(
     (Cell("across", {E: 1, target: 1}, {inner(turned, beta_star): sp.Integer(0)}, "a vector across β_*"),),
     sampler=_across_target,
     words="w₀ = c β_* + α v with v across β_*",
+    hypotheses=(meaning("w_0 = c β_* + α v, with a vector v across β_*", turned),),
 )
 
 
@@ -120,6 +122,9 @@ def _off_or_along(rng, d):
     return drawn if rng.random() < 0.5 else drawn | {turned: [sp.S.Zero] * d}
 
 
+NOT_ALONG = (
+    "w₀ is not along β_*: otherwise, always for d = 1, the second term is 0/0, and it has to be left out"
+)
 moved = Domain(
     (c, alpha, along_target),
     (beta_star, turned),
@@ -128,8 +133,21 @@ moved = Domain(
     dimensions=(2, 3),
     sampler=_off_or_along,
     words="w₀ not along β_*",
+    hypotheses=(
+        added(NOT_ALONG, norm2(turned), "d"),
+        meaning("w_0 = k₀β_* + v with v across β_*, and α = 1/E > 0", alpha, turned, *defined(w0)),
+    ),
 )
-every_start = replace(moved, cells=(OFF, ALONG), dimensions=(1, 2, 3), words="any w₀, β_* ≠ 0")
+every_start = replace(
+    moved, cells=(OFF, ALONG), dimensions=(1, 2, 3), words="any w₀, β_* ≠ 0", hypotheses=moved.hypotheses[1:]
+)
+where_defined = replace(
+    moved,
+    hypotheses=(
+        *moved.hypotheses[1:],
+        meaning("where what is divided by does not vanish, which is the first fact", norm2(turned), "d"),
+    ),
+)
 length_across = norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2
 """The square of what the paper divides by."""
 
@@ -156,7 +174,7 @@ def in_coordinates(moving: Linear) -> Linear:
     "kunin2024.recover-w-decomposition",
     quote=r"{\sqrt{\|w_0\|^2-(\beta_*^\top w_0/\|\beta_*\|)^2}}",
     domain=every_start,
-    hypothesis="w₀ is not along β_*: otherwise, always for d = 1, the second term is 0/0, and it has to be left out",
+    hypothesis=NOT_ALONG,
     under=moved,
 )
 def printed_weights_from_phi():
@@ -165,7 +183,10 @@ def printed_weights_from_phi():
     return Existence(
         r"$w=c_1\frac{\beta_*}{\|\beta_*\|}+c_2\frac{(I-\beta_*\beta_*^\top/\|\beta_*\|^2)w_0}"
         r"{\sqrt{\|w_0\|^2-(\beta_*^\top w_0/\|\beta_*\|)^2}}$ for every $w_0$",
-        (Inequality(length_across, "!="), Identity(moving, in_coordinates(moving), name="w", on=moved)),
+        (
+            Inequality(length_across, "!="),
+            Identity(moving, in_coordinates(moving), name="w", on=where_defined),
+        ),
     )
 
 

@@ -6,9 +6,12 @@ are where claims are tested and refuted.
 
 from __future__ import annotations
 
+import sympy as sp
+
 from derivations.single_neuron.symbols import beta, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import standing, stated
 
 x_beta = norm2(beta)
 
@@ -20,5 +23,19 @@ REGIMES = (UPSTREAM, BALANCED, DOWNSTREAM)
 function_space = Domain((delta, eta_a, eta_w), (beta,), REGIMES, words="β ≠ 0")
 """Any balance, any rates, any β ≠ 0."""
 
-unit_rates = Domain((delta,), (beta,), REGIMES, words="η_a η_w = 1, β ≠ 0")
+UNIT_PRODUCT = standing(
+    "App. A.3, before A.3.1",
+    "η_a η_w = 1, which is absorbed into β and y",
+    sp.Eq(eta_w, 1 / eta_a, evaluate=False),
+)
+
+REGIME = stated(
+    "Sec. 3, where the regimes are named",
+    "δ > 0 upstream, δ = 0 balanced, δ < 0 downstream: each part is claimed in its regime",
+    delta > 0,
+    sp.Eq(delta, 0),
+    delta < 0,
+)
+
+unit_rates = Domain((delta,), (beta,), REGIMES, words="η_a η_w = 1, β ≠ 0", hypotheses=(UNIT_PRODUCT,))
 """Any balance and any β ≠ 0, the product of the rates absorbed into β."""

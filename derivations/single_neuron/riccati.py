@@ -16,8 +16,10 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    COMPUTED,
     POSITIVE,
     UNIT,
+    WHITENED,
     modes,
     plane,
     product_one,
@@ -47,6 +49,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import inner
 from symdyn.compile.named import expm1_ratio as phi1
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Limit, Solution
 
@@ -80,7 +83,12 @@ in_plane = Domain(
     (a, omega, delta, s, eta_a, eta_w),
     cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1}),),
     let={nu: omega / a, upsilon: a / omega},
-    words="η_a, η_w, ‖β_*‖ > 0, a ≠ 0",
+    words="η_a, η_w, ‖β_*‖ > 0",
+    hypotheses=(
+        WHITENED,
+        COMPUTED,
+        stated("App. A.2.3 and A.2.4", "ν = wᵀβ_*/a where a ≠ 0, υ = a/(wᵀβ_*) where wᵀβ_* ≠ 0"),
+    ),
 )
 
 
@@ -91,6 +99,13 @@ def until_the_pole(solution):
         cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1, t: 1}),),
         conditions=(sp.fraction(solution)[1] > 0,),
         words="η_a, η_w, ‖β_*‖ > 0; until the denominator vanishes",
+        hypotheses=(
+            stated(
+                "App. A.2.3, a(t) > 0 for δ > 0; App. A.2.4, before the blowup or where there is none",
+                "until the denominator vanishes, where the ratio is not finite",
+                sp.fraction(solution)[1] > 0,
+            ),
+        ),
     )
 
 
@@ -146,6 +161,7 @@ nu_of_pole = (R / sp.tanh(R * (t - t_c)) - delta / 2) / eta_a
         cells=(Cell("any rates", {eta_a: 1, eta_w: 1, s: 1, t: 1, t_c: 1}),),
         conditions=(t < t_c,),
         words="η_a, η_w, ‖β_*‖ > 0, 0 < t < t_c",
+        hypotheses=(stated("App. A.2.4", "a crosses zero at t_c, where a = 0 and ω ≠ 0", t < t_c, a, omega),),
     ),
     uses=("single_neuron.nu_dynamics", "single_neuron.upsilon_dynamics"),
 )
@@ -196,6 +212,7 @@ def printed_nu_dynamics():
     domain=starts(product_one, also={nu0: inner(w0, beta_star) / a0}, conditions=(delta > 0,)),
     hypothesis=UNIT,
     under=replace(until_the_pole(nu_closed), cells=(replace(unit_rates, signs={s: 1, t: 1}),)),
+    hypotheses=(stated("App. A.2.3", "δ > 0", delta > 0),),
 )
 def printed_nu_solution():
     """As printed, without the rates, against the equation that ν obeys."""
@@ -211,6 +228,7 @@ def printed_nu_solution():
     domain=weights(product_one, also={upsilon: a / inner(w, beta_star)}, conditions=(delta < 0,)),
     hypothesis=UNIT,
     under=weights(unit_rates, also={upsilon: a / inner(w, beta_star)}, conditions=(delta < 0,)),
+    hypotheses=(stated("App. A.2.4", "δ < 0", delta < 0),),
 )
 def printed_upsilon_dynamics():
     """As printed, without the rates."""

@@ -40,6 +40,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import defined, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality, Limit, Minimiser
 
@@ -81,6 +82,15 @@ def zero_is_passed_once():
         (w, any_vector),
         (Cell("w ≠ 0, z ≠ 0", {eta_a: 1, eta_w: 1, norm2(w): 1, norm2(any_vector): 1}),),
         words="w ≠ 0 where a = 0, that is, off the origin",
+        hypotheses=(
+            stated(
+                "App. A.4.3", "M is of low rank only where a(t) = 0; the other parts are claimed for a ≠ 0", a
+            ),
+            stated(
+                "App. A.4.3, initialisations with δ < 0", "w ≠ 0: where a = 0, δ = -η_a‖w‖² < 0", norm2(w)
+            ),
+            meaning("z ≠ 0 is any vector: zᵀMz > 0 is that M is positive definite", any_vector),
+        ),
     ),
 )
 def rank_is_lost_at_a_crossing():
@@ -117,7 +127,13 @@ def bias_through_a_crossing():
     At the crossing M has the limit η_a w wᵀ, but the dual variable jumps from -p to p: ∇Ψ_δ(β_∞) + ∇Ψ_δ(β_0)
     is in row(X).
     """
-    edge = Domain((delta, x), cells=(Cell("δ < 0", {delta: -1, x: 1}),))
+    edge = Domain(
+        (delta, x),
+        cells=(Cell("δ < 0", {delta: -1, x: 1}),),
+        hypotheses=(
+            stated("App. A.4.3", "δ < 0, and x = ‖β‖² > 0 on the way to the crossing", delta < 0, x),
+        ),
+    )
     return Minimiser(
         r"any trajectory with $\beta_0\ne0$ that interpolates, $\sigma=\operatorname{sgn}(a_0a_\infty)$",
         (
@@ -138,6 +154,7 @@ def bias_through_a_crossing():
     domain=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: sp.S.One}),
     hypothesis="the linear term of the objective is reversed when a changes its sign",
     under=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: -sp.S.One}),
+    hypotheses=(meaning("c is the sign of the linear term", *defined(c)),),
 )
 def printed_extension():
     """The conclusion of Theorem 1 after a crossing, c the sign of the linear term: c = 1 is the theorem unchanged."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.single_neuron.planar import WHITENED
 from derivations.single_neuron.polar import mu_dot, phi_dot
 from derivations.single_neuron.preconditioning import M
 from derivations.single_neuron.regimes import BALANCED, function_space, x_beta
@@ -39,6 +40,7 @@ from derivations.single_neuron.symbols import (
 from symdyn.calculus.gram import GramOperator, Vector, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import standing, stated
 from symdyn.result import result
 from symdyn.statement import Existence, Identity, Limit, Solution
 
@@ -53,9 +55,20 @@ balanced = Domain(
         Cell(f"μ {text} 0", {mu: m, **POSITIVE}, {delta: sp.Integer(0)}) for text, m in ((">", 1), ("<", -1))
     ),
     words="δ = 0, whitened data",
+    hypotheses=(
+        stated("Sec. 3 (Balanced)", "δ = 0", delta),
+        WHITENED,
+        stated("Sec. 3 (Balanced)", "μ ≠ 0: not at the saddle, which no other trajectory reaches", mu),
+    ),
 )
-starts = Domain((c, mu0, s, eta_a, eta_w, t), (), (Cell("μ₀ > 0", {mu0: 1, t: 1, **POSITIVE}),))
+starts = Domain(
+    (c, mu0, s, eta_a, eta_w, t),
+    (),
+    (Cell("μ₀ > 0", {mu0: 1, t: 1, **POSITIVE}),),
+    hypotheses=(standing("App. A.2.2", "a_0 > 0 without loss of generality", mu0 > 0),),
+)
 
+VANISHING = stated("Sec. 3 (Balanced)", "‖β_0‖ → 0, so that μ_0 < ‖β_*‖", mu0 < s)
 phase = c + speed * t
 aligned = sp.tanh(phase)
 later = (2 * speed * t + sp.sinh(2 * phase) - sp.sinh(2 * c)) / (2 * s)
@@ -101,9 +114,16 @@ def two_phases():
             ),
             Limit(aligned, t, sp.oo, sp.Integer(1), on=starts),
             Solution({mu: logistic}, {mu: _fitting(1)}, {mu: mu0}, t, on=starts),
-            Identity(logistic.subs(t, sp.log(s / mu0 - 1) / (2 * speed)), s / 2, on=starts.restrict(mu0 < s)),
+            Identity(
+                logistic.subs(t, sp.log(s / mu0 - 1) / (2 * speed)),
+                s / 2,
+                on=starts.restrict(mu0 < s, hypotheses=(VANISHING,)),
+            ),
         ),
     )
+
+
+DIRECTION = stated("Sec. 3, where φ is defined", "w ≠ 0, which has a direction", norm2(w))
 
 
 def unit_kernel(direction: Vector) -> GramOperator:
@@ -113,14 +133,16 @@ def unit_kernel(direction: Vector) -> GramOperator:
 
 @result(
     ledger=("kunin2024.balanced-kernel-two-stage",),
-    domain=function_space.with_cells(BALANCED),
+    domain=function_space.with_cells(BALANCED).supposing(*balanced.hypotheses[:2]),
     uses=("single_neuron.preconditioner", "single_neuron.two_phases"),
 )
 def kernel_in_two_stages():
     """Up to scale the balanced kernel changes in its rank-one term alone while w aligns, and not at all afterwards."""
     one, other = unit_kernel(w), unit_kernel(beta_star)
     cosine2 = inner(w, beta_star) ** 2 / (norm2(w) * norm2(beta_star))
-    directions = Domain((d,), (w, beta_star), (Cell("w ≠ 0", {norm2(w): 1, norm2(beta_star): 1}),))
+    directions = Domain(
+        (d,), (w, beta_star), (Cell("w ≠ 0", {norm2(w): 1, norm2(beta_star): 1}),), hypotheses=(DIRECTION,)
+    )
     return Existence(
         r"$M=\sqrt{\eta_a\eta_w}\,\|\beta\|(I+\hat w\hat w^\top)$: up to scale, the alignment replaces the rank-one"
         r" term $\hat w_0\hat w_0^\top$ by that of $\beta_*$, and the fitting, $\dot\mu=2\sqrt{\eta_a\eta_w}\,"

@@ -23,6 +23,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Combination, Flow, gradient
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Minimiser
 
@@ -32,6 +33,7 @@ running = Domain(
     (Cell("g > 0", {warp: 1}),),
     functions=(Phi,),
     words="g > 0",
+    hypotheses=(stated("App. A.4.1", "g is a smooth positive function", warp),),
 )
 
 flow = Flow({beta: -warp * any_vector, warped: warp})

@@ -19,10 +19,12 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.modes import lambda_plus
+from derivations.single_neuron.planar import WHITENED
 from derivations.single_neuron.polar import mu_dot, phi_dot
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.symbols import c, delta, eta_a, eta_w, mu, mu0, phi, phi0, s, t, tau
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Limit, Solution
 
@@ -30,6 +32,23 @@ product = eta_a * eta_w
 x = product * mu**2
 k, plus, minus = (q(delta, x) for q in (kappa, kappa_plus, kappa_minus))
 POSITIVE = {eta_a: 1, eta_w: 1, s: 1}
+
+
+MOVING = {
+    1: stated(
+        "Sec. 3 (Upstream), before φ has reached ±1",
+        "|φ| < 1, and μ ≠ 0: where μ = 0 upstream, w = 0 and φ is not defined",
+        mu,
+        phi**2 < 1,
+    ),
+    -1: stated(
+        "Sec. 3 (Downstream)",
+        "φ, μ ≠ 0, which is a saddle point, and |φ| < 1, as φ approaches ±1",
+        mu,
+        phi**2 < 1,
+    ),
+}
+SLOPES = stated("Sec. 3 (Upstream), φ updates more rapidly than μ", "μ moves, μ ≠ φ‖β_*‖", sp.Ne(mu, phi * s))
 
 
 def regime(sign: int, **changes) -> Domain:
@@ -41,6 +60,13 @@ def regime(sign: int, **changes) -> Domain:
         cells,
         conditions=(phi**2 < 1,),
         words=("δ > 0" if sign > 0 else "δ < 0") + ", whitened data",
+        hypotheses=(
+            stated("Sec. 3 (Upstream)", "δ ≫ 0", delta > 0)
+            if sign > 0
+            else stated("Sec. 3 (Downstream)", "δ ≪ 0", delta < 0),
+            MOVING[sign],
+            WHITENED,
+        ),
         **changes,
     )
 
@@ -73,6 +99,11 @@ relaxing = Domain(
     (),
     (*ALIKE, _at_pole(-1, 1), _at_pole(1, -1)),
     words="φ = ±1, δ > 0, whitened data, c = e^τ - 1",
+    hypotheses=(
+        stated("Sec. 3 (Upstream)", "φ has reached ±1", phi),
+        meaning("c = e^τ - 1 > 0 is a time; μ_0 ≠ 0 has the sign of a", c, mu0),
+        WHITENED,
+    ),
 )
 
 
@@ -96,7 +127,7 @@ def upstream_speeds():
                 phi_dot(product) / mu_dot(product),
                 ratio,
                 name=r"\dot\varphi/\dot\mu",
-                on=upstream.restrict(sp.Ne(mu, phi * s), words="μ moves"),
+                on=upstream.restrict(sp.Ne(mu, phi * s), words="μ moves", hypotheses=(SLOPES,)),
             ),
             Inequality(plus / (2 * k), "<", sp.Integer(1)),
         ),
@@ -104,7 +135,11 @@ def upstream_speeds():
 
 
 fixed_start = Domain(
-    (mu, phi, s, delta), (), (Cell("β fixed", {mu: 1, s: 1, delta: 1}),), conditions=(phi**2 < 1,)
+    (mu, phi, s, delta),
+    (),
+    (Cell("β fixed", {mu: 1, s: 1, delta: 1}),),
+    conditions=(phi**2 < 1,),
+    hypotheses=upstream.hypotheses,
 )
 small_start = fixed_start.with_cells(
     Cell("‖β‖ = c/δ", {c: 1, s: 1, delta: 1}, {mu: c / delta}, "a start that is small against β_*")
@@ -190,7 +225,11 @@ def downstream_fitting():
 @result(
     ledger=("kunin2024.downstream-phi-bernoulli",),
     domain=Domain(
-        (phi, s, delta, eta_a, eta_w), (), (Cell("downstream", {**POSITIVE}),), conditions=(phi**2 < 1,)
+        (phi, s, delta, eta_a, eta_w),
+        (),
+        (Cell("downstream", {**POSITIVE}),),
+        conditions=(phi**2 < 1,),
+        hypotheses=downstream.hypotheses,
     ),
     arguments=("phi", "s", "delta", "eta_a", "eta_w"),
     uses=("single_neuron.polar_dynamics",),
@@ -210,6 +249,14 @@ aligning = Domain(
     ),
     conditions=(phi0**2 < 1,),
     words="δ < 0, φ₀ ≠ 0",
+    hypotheses=(
+        stated(
+            "Sec. 3 (Downstream)", "δ ≪ 0, and φ, μ ≠ 0, which is a saddle point", delta < 0, sp.Ne(phi0, 0)
+        ),
+        stated("Sec. 3 (Downstream), as φ approaches ±1", "|φ_0| < 1", phi0**2 < 1),
+        meaning("c > 0 scales δ and t", c),
+        WHITENED,
+    ),
 )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.modes import amplitude
-from derivations.single_neuron.planar import POSITIVE, modes, plane
+from derivations.single_neuron.planar import POSITIVE, WHITENED, modes, plane
 from derivations.single_neuron.symbols import E, P, Q, a, a0, delta, eta_a, eta_w, omega, omega0, s, t
 from symdyn.calculus.gram import Flow
 from symdyn.compile.named import expm1_ratio as phi1
@@ -46,6 +46,7 @@ every_start = Domain(
     (t, a0, omega0, delta, s, eta_a, eta_w),
     cells=(UPSTREAM, BALANCED, DOWNSTREAM),
     words="any start and any balance, η_a, η_w, ‖β_*‖ > 0",
+    hypotheses=(WHITENED,),
 )
 
 linear = Flow({P: delta * P + eta_a * Q, Q: eta_w * s**2 * P, E: eta_w * P**2 / E})

@@ -17,7 +17,9 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.planar import (
+    MODES,
     UNIT,
+    WHITENED,
     any_rates,
     by_modes,
     gap,
@@ -48,11 +50,13 @@ from derivations.single_neuron.symbols import (
 from derivations.single_neuron.unified import E2_closed, P_closed, without_overflow
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, standing, stated
 from symdyn.result import printed, result
 from symdyn.statement import Dynamics, Existence, Identity, Inequality
 
 R = modes[2]
-REAL = f"{UNIT}; and ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"
+REAL_ANGLE = "ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"
+REAL = f"{UNIT}; and {REAL_ANGLE}"
 
 _z = sp.Symbol("z", real=True)
 
@@ -73,7 +77,15 @@ def real_angle(rates: Cell, sign: int) -> Cell:
 def real_starts(rates: Cell, sign: int = 1) -> Domain:
     """Starts with a_0 > 0, δ of the given sign and Y real."""
     words = f"δ {'>' if sign > 0 else '<'} 0, a_0 > 0, the artanh in Y real"
-    return Domain((t, a0, eta_a, eta_w), cells=(real_angle(rates, sign),), words=words)
+    place = "App. A.2.3" if sign > 0 else "App. A.2.4"
+    hypotheses = (
+        stated(place, f"δ {'>' if sign > 0 else '<'} 0", delta),
+        standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
+        added(REAL_ANGLE, _z),
+        MODES,
+        WHITENED,
+    )
+    return Domain((t, a0, eta_a, eta_w), cells=(real_angle(rates, sign),), words=words, hypotheses=hypotheses)
 
 
 def angle(length, ratio):
@@ -121,6 +133,7 @@ def printed_readout_dynamics():
             "nu0",
         ),
     ),
+    hypotheses=(added(REAL_ANGLE, (2 * eta_a * nu0 + delta) ** 2 < 4 * R**2),),
 )
 def nu_by_angle():
     """ν through the angle Y, for all rates: η_a ν = R tanh Y - δ/2."""
@@ -134,6 +147,10 @@ def nu_by_angle():
     domain=starts(unit_rates, product_one, also={nu0: omega0 / a0}, conditions=(delta > 0,)),
     hypothesis=REAL,
     under=real_starts(unit_rates),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        standing("App. A.2.1", "η_a η_w = 1, also with η_a = η_w = 1", eta_a, eta_w),
+    ),
 )
 def printed_angle():
     """As printed: Y is a real number, and ν + δ/2 is R times its hyperbolic tangent."""
@@ -173,7 +190,14 @@ def upstream_readout():
     quote=r"For $a_0>0$: $a(t)=2e^{t\delta/2}\|\beta_*\|\sqrt\delta\Big(\mathrm{sech}^2(Y)\big[",
     domain=starts(product_one, conditions=(delta > 0, a0 > 0)),
     hypothesis=REAL,
-    under=real_starts(unit_rates).restrict(printed_square_bracket(s, a0, omega0) > 0),
+    under=real_starts(unit_rates).restrict(
+        printed_square_bracket(s, a0, omega0) > 0,
+        hypotheses=(meaning("the bracket is positive: by upstream_readout it is 4e^{δt}‖β_*‖²δ/a²"),),
+    ),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
+    ),
 )
 def printed_readout():
     """As printed, against the exact solution."""
@@ -195,6 +219,10 @@ nonzero = {norm2(w): 1, norm2(beta_star): 1}
         ("of a square above δ/η_w, as ‖w‖² is positive", eta_w * a**2 - delta > 0, "a"),
         ("positive", s > 0, "s"),
     ),
+    hypotheses=(
+        stated("App. A.2.1, where φ is defined", "w ≠ 0, η_w a² > δ", norm2(w), eta_w * a**2 - delta > 0),
+        stated("App. A.2.3, where ν is defined", "a ≠ 0, by which ν divides"),
+    ),
 )
 def mu_phi_from_nu_a():
     """‖w‖², μ and φ from ν and a, for all rates: ‖w‖² = (η_w a² - δ)/η_a, μ = a‖w‖, φ = aν/(‖w‖‖β_*‖)."""
@@ -212,6 +240,10 @@ def mu_phi_from_nu_a():
     quote=r"$\|w\|^2=a^2-\delta$, $\mu=a\|w\|$, $\phi=a\nu/(\|w\|\|\beta_*\|)$",
     domain=weights(
         replace(unit_rates, signs=nonzero), also={nu: inner(w, beta_star) / a}, conditions=(delta > 0,)
+    ),
+    hypotheses=(
+        stated("App. A.2.3", "δ > 0", delta > 0),
+        stated("App. A.2.3", "η_a = η_w = 1, and w ≠ 0 where φ is defined", eta_a, eta_w, norm2(w)),
     ),
 )
 def printed_mu_phi_from_nu_a():

@@ -13,9 +13,10 @@ from dataclasses import replace
 import sympy as sp
 
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
-from derivations.single_neuron.regimes import unit_rates, x_beta
+from derivations.single_neuron.regimes import UNIT_PRODUCT, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, c, delta, g_of
 from symdyn.calculus.isotropic import Isotropic, hessian_condition
+from symdyn.hypothesis import standing
 from symdyn.inference import Characterised
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
@@ -58,7 +59,8 @@ def obstruction_value():
 more_features = replace(
     unit_rates,
     dimensions=(2, 3),
-    words="η_a η_w = 1, β ≠ 0; d ≥ 2, since there are more features than data (App. A.4)",
+    words="η_a η_w = 1, β ≠ 0; d ≥ 2",
+    hypotheses=(UNIT_PRODUCT, standing("App. A.4", "there are more features than data, so that d ≥ 2", "d")),
 )
 
 

@@ -27,6 +27,7 @@ from derivations.wide_linear.symbols import A, G, W, beta_star, delta, eta_a, et
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conservation, Dynamics, Existence, Inequality
@@ -54,6 +55,13 @@ ALIGNED = Rules(
 whitened = {letter: substitute(velocity, {G: beta - beta_star}) for letter, velocity in flow.items()}
 decoupled = Flow({p: -eta_a * q * (p * q - goal), q: -eta_w * p * (p * q - goal)})
 
+FULL_RANK = (
+    "β_0 has the rank min(d, c), or h = c for δ > 0 and h = d for δ < 0: otherwise β_0 = 0, say, is aligned "
+    "with every β_*, but the layers need not be, and singular vectors turn, or one mode is never learned for δ > 0 "
+    "that is for δ < 0"
+)
+
+
 planar = Domain((p, q, goal, eta_a, eta_w), cells=(Cell("positive rates", RATES),))
 speeds = Domain(
     (sigma, delta, eta_a, eta_w),
@@ -65,6 +73,15 @@ speeds = Domain(
     ledger=("kunin2024.aligned-solution-independent",),
     domain=planar,
     uses=("wide_linear.singular_value_dynamics",),
+    hypotheses=(
+        stated(
+            "App. B.1.7",
+            "whitened input and a task-aligned start",
+            "a neuron direction aligned with the task",
+        ),
+        added(FULL_RANK),
+        stated("App. B.1.7, Theorem 11, of which it speaks", "h ≥ min(d, c) and δ ≠ 0", delta),
+    ),
 )
 def aligned_learning():
     """With layers aligned with a whitened task singular vectors stay; for h ≥ min(d, c), δ ≠ 0 all of it is learned.
@@ -117,10 +134,12 @@ astray = Cell(
     "kunin2024.aligned-solution-independent",
     quote=r"the final solution does not depend on $\delta$",
     domain=layers.with_cells(*layers.cells, astray),
-    hypothesis="β_0 has the rank min(d, c), or h = c for δ > 0 and h = d for δ < 0: otherwise β_0 = 0, say, is aligned "
-    "with every β_*, but the layers need not be, and singular vectors turn, or one mode is never learned for δ > 0 "
-    "that is for δ < 0",
+    hypothesis=FULL_RANK,
     under=layers,
+    hypotheses=(
+        stated("App. B.1.7, Theorem 11, of which it speaks", "δ ≠ 0", p, q),
+        meaning("p = ‖Av‖ and q = ‖Wu‖ are lengths", p, q),
+    ),
 )
 def printed_aligned_learning():
     """As printed, each mode of an aligned β_0 is learned at the speed κ > 0, also from λ = 0; p = ‖Av‖, q = ‖Wu‖."""

@@ -73,6 +73,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
@@ -120,6 +121,12 @@ def only_what_data_show():
     return (MatrixIdentity(velocity @ on_data, velocity, SHAPES, SEEN, name=r"\dot WP"),)
 
 
+INDEPENDENT = (
+    "the rows a_k(0) (for δ_k → -∞ the Xw_k(0)) are linearly independent, the δ_k of one order, and the "
+    "flow reaches a global minimum (it does from almost every start): dependent neurons fit the rest from a size of "
+    "order 1, in a time of order log|δ_k|, and the kernel distance tends to 0, as it may where the flow ends at a "
+    "saddle"
+)
 independent = Domain(
     (g1, g2, m1, m2),
     cells=(
@@ -218,6 +225,13 @@ def kernel_distance():
     ledger=("kunin2024.thm6-delayed-rich", "kunin2024.wide-delayed-rich-opposite"),
     domain=independent,
     uses=("wide_linear.lazy_regime", "wide_linear.conserved_balance", "wide_linear.one_neuron_limits"),
+    hypotheses=(
+        stated(
+            "App. B.1.5", "no least-squares solution in the span: a row turns by m_i, 0 ≤ m_i ≤ 1", m1, m2
+        ),
+        added(INDEPENDENT, g1, g2, "R is an inverse"),
+        meaning("the example of a mode that is never learned", "a mode of the task that no neuron sees"),
+    ),
 )
 def delayed_rich_regime():
     """If independent large rows do not span a solution, but the flow finds one, the network is delayed rich.
@@ -248,11 +262,14 @@ def delayed_rich_regime():
     "kunin2024.thm6-delayed-rich",
     quote=r"If no least-squares solution has its rows in the span of the rows of $\{\beta_k\}$",
     domain=any_rows,
-    hypothesis="the rows a_k(0) (for δ_k → -∞ the Xw_k(0)) are linearly independent, the δ_k of one order, and the "
-    "flow reaches a global minimum (it does from almost every start): dependent neurons fit the rest from a size of "
-    "order 1, in a time of order log|δ_k|, and the kernel distance tends to 0, as it may where the flow ends at a "
-    "saddle",
+    hypothesis=INDEPENDENT,
     under=independent,
+    hypotheses=(
+        stated(
+            "App. B.1.5", "no least-squares solution in the span: a row turns by m_i, 0 ≤ m_i ≤ 1", m1, m2
+        ),
+        meaning("two halves of a task with the strengths g_1 > 0 and g_2 ≥ 0 of the rows", g1, g2),
+    ),
 )
 def printed_delayed_rich_regime():
     """As printed, the kernel turns whenever no solution is in the span: for the two halves, by more than zero."""
@@ -289,6 +306,10 @@ outside = _coordinates({beyond: 1})
     "the Xw_k(0) (for d < c the a_k(0)) are linearly independent, the δ_k of one order, and the flow reaches a global "
     "minimum: a neuron with much the smaller balance turns alone, and the kernel distance tends to 0",
     under=outside,
+    hypotheses=(
+        stated("Sec. 4", "no β_k(0) is proportional to β_*: x_1, x_2 > 0", x1, x2),
+        meaning("an example, h = 2 and d = 3, with a vector across both w_k", beyond, x, "d"),
+    ),
 )
 def printed_delayed_rich_opposite():
     """As printed, no solution is in the span if no β_k is proportional to β_*: the distance z‖v‖ is not zero."""

@@ -15,6 +15,7 @@ import sympy as sp
 
 from derivations.wide_linear.singular_values import (
     DISTINCT,
+    TWO_VALUES,
     balanced_apart,
     balanced_two,
     first_velocities,
@@ -22,6 +23,7 @@ from derivations.wide_linear.singular_values import (
 )
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, length, sigma
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
 
@@ -73,6 +75,10 @@ def printed_entropy():
     ledger=("kunin2024.thm11-mirror-flow",),
     domain=unbalanced,
     uses=("wide_linear.singular_value_dynamics", "wide_linear.entropy"),
+    hypotheses=(
+        stated("App. B.1.7, Theorem 11", "Δ = δ I_h, h ≥ min(d, c) and δ ≠ 0", delta),
+        added(DISTINCT),
+    ),
 )
 def mirror_flow():
     """For h ≥ min(d, c) and δ ≠ 0 the signed, analytic singular values follow a mirror flow, of hyperbolic entropy.
@@ -107,13 +113,19 @@ def _unbalanced(domain):
     domain=_unbalanced(balanced_two),
     hypothesis=DISTINCT,
     under=_unbalanced(balanced_apart),
+    hypotheses=(TWO_VALUES,),
 )
 def printed_mirror_flow():
     """As printed, for the singular values; 1/q_δ″ = κ_i, and the v_ij are the entries of the gradient UᵀGV."""
     return first_velocities(isotropic_velocities())
 
 
-positive = Domain((length, delta), cells=(Cell("λ ≠ 0", {length: 1, delta: 1}),), words="δ ≠ 0, λ ≠ 0")
+positive = Domain(
+    (length, delta),
+    cells=(Cell("λ ≠ 0", {length: 1, delta: 1}),),
+    words="δ ≠ 0, λ ≠ 0",
+    hypotheses=(meaning("δ stands for |δ| > 0, of which alone the potential is a function", delta > 0),),
+)
 
 
 def scaled(z, size):

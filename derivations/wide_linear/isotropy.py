@@ -30,6 +30,7 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import meaning, stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Conjunction, Existence, Inequality
@@ -119,8 +120,16 @@ def isotropic_initialisation():
     )
 
 
+CASES = (
+    stated("App. B.1.6", "δ > 0, where h ≤ c, and δ < 0, where h ≤ d", delta),
+    meaning("x ≠ 0 is any vector over neurons: xᵀAAᵀx > 0 is that AAᵀ ≻ 0", x),
+)
 quadratic = Domain(
-    (delta, eta_a, eta_w), (x, y), (Cell("δ > 0", {delta: 1, **RATES, norm2(x): 1}),), words="δ > 0"
+    (delta, eta_a, eta_w),
+    (x, y),
+    (Cell("δ > 0", {delta: 1, **RATES, norm2(x): 1}),),
+    words="δ > 0",
+    hypotheses=CASES,
 )
 
 

@@ -21,6 +21,7 @@ from derivations.wide_linear.symbols import A, W, c, d, delta, eta_a, eta_w, x, 
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orthogonal, rule, trace, vector
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Conjunction, Existence, Inequality
@@ -31,13 +32,16 @@ readout_root = eta_w * A.T @ A - delta / 2 * eye(c)
 any_vectors = (x, y)
 
 
+SIGN = stated("App. B.1.6, Lemmas 8 and 9", "δ ≥ 0 and δ < 0 apart, as the lemmas take them", delta)
+
+
 def _semidefinite(form, sign):
     """That a quadratic form is not negative, for δ of one sign or zero."""
     cells = (
         Cell("δ > 0" if sign > 0 else "δ < 0", {delta: sign, **RATES}),
         Cell("δ = 0", RATES, {delta: sp.S.Zero}),
     )
-    return Inequality(form, ">=", on=Domain((delta, eta_a, eta_w), any_vectors, cells))
+    return Inequality(form, ">=", on=Domain((delta, eta_a, eta_w), any_vectors, cells, hypotheses=(SIGN,)))
 
 
 @result(ledger=())

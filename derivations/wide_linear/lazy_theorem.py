@@ -62,11 +62,13 @@ from symdyn.calculus.matrix import (
     trace,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import result
 from symdyn.statement import Existence, Inequality
 
 SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
+ONE_ORDER = "the δ_k are of one order: their ratios are held fixed as they grow"
 LARGE = Rules(positive(D, eta_a, eta_w))
 root = sp.sqrt(D)
 rescaled = {W: root * V, A: B / root}
@@ -186,6 +188,13 @@ def what_the_large_layer_sees():
         "wide_linear.spans_of_the_neurons",
         "wide_linear.conserved_balance",
     ),
+    hypotheses=(
+        stated("App. B.1.5, Theorem 6", "δ_k → ±∞ for all k, with the β_k(0) held fixed", D),
+        added(ONE_ORDER),
+        stated(
+            "App. B.1.5, Theorem 6", "some β_* has its rows, or columns, in the span of those of the β_k(0)"
+        ),
+    ),
 )
 def lazy_regime():
     """Large balances are lazy for all t where the large layer, as it starts, can solve the task.
@@ -210,7 +219,19 @@ def every_task():
     )
 
 
-@result(ledger=("kunin2024.wide-regime-narrow-expand",), uses=("wide_linear.lazy_regime",))
+GENERAL_POSITION = stated(
+    "Sec. 4 and App. B.1.5",
+    "independent initialisations for all β_k: A(0) has rank c, W(0) rank d, with probability one",
+    "R is an inverse",
+    "Q is an inverse",
+)
+
+
+@result(
+    ledger=("kunin2024.wide-regime-narrow-expand",),
+    uses=("wide_linear.lazy_regime",),
+    hypotheses=(GENERAL_POSITION,),
+)
 def narrowing_and_expanding():
     """In general position, networks that narrow are lazy for δ_k ≫ 0, and networks that expand for δ_k ≪ 0.
 

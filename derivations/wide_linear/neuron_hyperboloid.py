@@ -13,6 +13,7 @@ import sympy as sp
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, into, out, t, turned
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, meaning, stated
 from symdyn.result import printed, result
 from symdyn.statement import Existence, Identity, Inequality
 
@@ -21,7 +22,19 @@ directed = {norm2(out): 1, norm2(into): 1, t: 1}
 UPSTREAM = Cell("δ > 0", {delta: 1, **rates, **directed})
 DOWNSTREAM = Cell("δ < 0", {delta: -1, **rates, **directed})
 BALANCED = Cell("δ = 0", {**rates, **directed}, {delta: sp.S.Zero})
-surface = Domain((delta, eta_a, eta_w, t), (out, into), words="a, w ≠ 0")
+TWO_INPUTS = (
+    "d > 1 or δ_k ≥ 0: for d = 1 and δ_k < 0 there are two sheets, w_k > 0 and w_k < 0, whatever c is"
+)
+surface = Domain(
+    (delta, eta_a, eta_w, t),
+    (out, into),
+    words="a, w ≠ 0",
+    hypotheses=(
+        stated("App. B.1.3, footnote 8", "c > 1"),
+        added(TWO_INPUTS, "d", delta),
+        meaning("a, w ≠ 0 and t > 0: a path from any such point; t → 0 is its end", out, into, t),
+    ),
+)
 
 
 def quarter_turn(rng, d):
@@ -33,13 +46,22 @@ def quarter_turn(rng, d):
 half_turn = ((1 - t**2) * into + 2 * t * turned) / (1 + t**2)
 """From w at t = 0 to -w as t → ∞, in a plane."""
 
+TURNED = meaning("w and w turned by a right angle", into, turned)
 ROOM = Cell(
     "room to turn",
     {norm2(into): 1},
     {inner(turned, into): sp.S.Zero, norm2(turned): norm2(into)},
     "a right angle keeps the norm",
 )
-in_a_plane = Domain((t,), (into, turned), (ROOM,), dimensions=(2, 3), sampler=quarter_turn, words="d > 1")
+in_a_plane = Domain(
+    (t,),
+    (into, turned),
+    (ROOM,),
+    dimensions=(2, 3),
+    sampler=quarter_turn,
+    words="d > 1",
+    hypotheses=(TURNED,),
+)
 
 
 @result(ledger=("kunin2024.hyperboloid-connected-footnote",), domain=surface)
@@ -76,8 +98,12 @@ def neuron_surface():
     "kunin2024.hyperboloid-connected-footnote",
     quote=r"As long as $c>1$ the surface $\eta_w\|a_k\|^2-\eta_a\|w_k\|^2=\delta_k$ is always connected",
     domain=Domain((t,), (into, turned), sampler=quarter_turn, words="c > 1, δ_k < 0, any d"),
-    hypothesis="d > 1 or δ_k ≥ 0: for d = 1 and δ_k < 0 there are two sheets, w_k > 0 and w_k < 0, whatever c is",
+    hypothesis=TWO_INPUTS,
     under=in_a_plane,
+    hypotheses=(
+        TURNED,
+        stated("App. B.1.3, footnote 8", "c > 1"),
+    ),
 )
 def printed_connected_surface():
     """A half-turn joins w and -w on the surface, for every d."""

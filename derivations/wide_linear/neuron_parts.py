@@ -14,6 +14,7 @@ from derivations.single_neuron.quantities import kappa_minus, kappa_plus
 from derivations.wide_linear.network import M, balance
 from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, substitute, sum_over, trace
+from symdyn.hypothesis import stated
 from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
@@ -72,7 +73,11 @@ ACTIVE = Rules(positive(eta_a, eta_w, square(a), square(w)))
 NONZERO = ("non-zero (the limit depends on the direction)", trace(_gram) > 0, "beta_k")
 
 
-@result(ledger=("kunin2024.thm2-norms",), requires=(RANK_ONE,))
+OF_RANK_ONE = stated("Sec. 4, before Theorem 2", "β_k = w_k a_kᵀ, a matrix of rank one", RANK_ONE[1])
+NOT_ZERO = stated("Sec. 4, Theorem 2", "‖β_k‖_F ≠ 0 for all k", NONZERO[1])
+
+
+@result(ledger=("kunin2024.thm2-norms",), requires=(RANK_ONE,), hypotheses=(OF_RANK_ONE,))
 def norms_of_a_neuron():
     """The squared norms of the weights of one neuron, from its function and its balance."""
     readout, input_ = shares(beta_k, delta)
@@ -90,6 +95,7 @@ def norms_of_a_neuron():
     ledger=("kunin2024.thm2-outer-products",),
     uses=("wide_linear.norms_of_a_neuron",),
     requires=(RANK_ONE, NONZERO),
+    hypotheses=(OF_RANK_ONE, NOT_ZERO),
 )
 def outer_products_of_a_neuron():
     """The outer products of the weights of one neuron, from its function and its balance."""
@@ -115,6 +121,7 @@ def outer_products_of_a_neuron():
     ledger=("kunin2024.thm2-M-neuron-sum",),
     uses=("wide_linear.gram_of_a_neuron",),
     requires=(RANK_ONE, NONZERO),
+    hypotheses=(OF_RANK_ONE, NOT_ZERO),
 )
 def part_of_a_neuron():
     """The part of the preconditioner that one neuron contributes, M_k = η_w a_k a_kᵀ ⊕ η_a w_k w_kᵀ."""
@@ -126,7 +133,9 @@ def part_of_a_neuron():
     )
 
 
-@result(ledger=("kunin2024.thm2-M-neuron-sum",), uses=("wide_linear.part_of_a_neuron",))
+@result(
+    ledger=("kunin2024.thm2-M-neuron-sum",), uses=("wide_linear.part_of_a_neuron",), hypotheses=(NOT_ZERO,)
+)
 def neuron_decomposition():
     """The preconditioner is the sum of the parts of the neurons, where none of them has a vanishing function.
 

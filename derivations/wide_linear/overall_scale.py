@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.wide_linear.lazy_theorem import every_task
+from derivations.wide_linear.lazy_theorem import GENERAL_POSITION, every_task
 from derivations.wide_linear.network import beta as function
 from derivations.wide_linear.single_hidden import any_balance, minus, plus, x_rates
 from derivations.wide_linear.symbols import (
@@ -42,11 +42,17 @@ from derivations.wide_linear.symbols import (
 )
 from symdyn.calculus.matrix import Declaration, Rules, random_matrix, random_rational, rule
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Existence, Identity, Limit
 
 RATES = {eta_a: 1, eta_w: 1}
+SMALL_SCALE = (
+    "the overall scale of the start, all of Δ and not the δ_k alone, is small against the task, c·rank X > "
+    "1, and the start is not aligned with the task on the data: orthogonal columns of one length have δ_k = 0 and are "
+    "lazy at a large scale"
+)
 balanced = any_balance.with_cells(Cell("β ≠ 0", any_balance.cells[0].signs))
 
 
@@ -147,6 +153,7 @@ scales = Domain(
         "wide_linear.isotropic_form",
         "wide_linear.isotropic_limits",
     ),
+    hypotheses=(GENERAL_POSITION, added(SMALL_SCALE)),
 )
 def wide_enough():
     """With h ≥ max(d, c) neurons in general position both signs are lazy; for δ_k → 0 the overall scale decides.
@@ -189,9 +196,7 @@ vanishing = Domain(
         ),
         *vanishing.cells,
     ),
-    hypothesis="the overall scale of the start, all of Δ and not the δ_k alone, is small against the task, c·rank X > "
-    "1, and the start is not aligned with the task on the data: orthogonal columns of one length have δ_k = 0 and are "
-    "lazy at a large scale",
+    hypothesis=SMALL_SCALE,
     under=vanishing,
 )
 def printed_wide_enough():

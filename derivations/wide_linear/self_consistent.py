@@ -16,6 +16,7 @@ from derivations.wide_linear.network import M, beta, flow
 from derivations.wide_linear.symbols import A, G, W, c, d, delta, eta_a, eta_w, h, sigma, sigma_j
 from symdyn.calculus.matrix import Declaration, Rules, evaluate, eye, kron, matrix, rule
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
@@ -84,6 +85,10 @@ spectrum = Domain(
     (delta, sigma, sigma_j, eta_a, eta_w),
     cells=(Cell("positive rates", {**RATES, sigma: 1, sigma_j: 1}),),
     words="β and the rates held fixed",
+    hypotheses=(
+        stated("App. B.1.6, below Theorem 3", "δ → ±∞ and δ = 0, with β held fixed", sp.Eq(delta, 0)),
+        stated("Sec. 4, Theorem 3", "Δ = δ I_h, and h = d if δ < 0 or h = c if δ > 0"),
+    ),
 )
 
 

@@ -20,6 +20,7 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Rules, eye, kron_sum, matrix, nonzero, positive
 from symdyn.compile.named import unfold
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import stated
 from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixIdentity
 from symdyn.result import result
@@ -33,8 +34,26 @@ one_output = Isotropic(plus / 2, minus / 2, x, beta)
 one_input = Isotropic(minus / 2, plus / 2, x, beta)
 """M for h = d = 1, on outputs; β is the column βᵀ."""
 
+NOT_ZERO = (
+    stated(
+        "Sec. 4, Theorem 2",
+        "β ≠ 0; where the limit at β = 0 does not depend on the direction, it is computed",
+        beta,
+    ),
+)
+
+
+def at_zero(identity_share):
+    """The hypothesis that β ≠ 0, for what a function asks of it."""
+    return (stated(NOT_ZERO[0].place, NOT_ZERO[0].words, directed(identity_share)[1]),)
+
+
 any_balance = Domain(
-    (delta, eta_a, eta_w), (beta,), (Cell("positive rates", {eta_a: 1, eta_w: 1, x: 1}),), words="β ≠ 0"
+    (delta, eta_a, eta_w),
+    (beta,),
+    (Cell("positive rates", {eta_a: 1, eta_w: 1, x: 1}),),
+    words="β ≠ 0",
+    hypotheses=NOT_ZERO,
 )
 
 
@@ -78,13 +97,23 @@ def directed(identity_share):
     )
 
 
-@result(ledger=("kunin2024.h1-M-c1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(delta),))
+@result(
+    ledger=("kunin2024.h1-M-c1",),
+    uses=("wide_linear.part_of_a_neuron",),
+    requires=(directed(delta),),
+    hypotheses=at_zero(delta),
+)
 def one_output_preconditioner():
     """With one hidden neuron and one output, M is a multiple of the identity plus a projector on β."""
     return Characterised.of(one_output, lambda operator: special(operator, d, 1))
 
 
-@result(ledger=("kunin2024.h1-M-d1",), uses=("wide_linear.part_of_a_neuron",), requires=(directed(-delta),))
+@result(
+    ledger=("kunin2024.h1-M-d1",),
+    uses=("wide_linear.part_of_a_neuron",),
+    requires=(directed(-delta),),
+    hypotheses=at_zero(-delta),
+)
 def one_input_preconditioner():
     """With one hidden neuron and one input, the identity and the projector change places."""
     return Characterised.of(one_input, lambda operator: special(operator, 1, c))
@@ -120,7 +149,7 @@ def scalar_preconditioner():
     length = sp.sqrt(x)
     balanced = any_balance.with_cells(
         Cell("δ = 0", {eta_a: 1, eta_w: 1, x: 1}, {delta: sp.S.Zero}, "the balanced network")
-    )
+    ).supposing(stated("App. B.1.4", "when δ = 0, M depends on β", delta))
     return Conjunction(
         Identity(one_output.radial, k, name="M"),
         Identity(one_input.radial, k, name="M"),

@@ -33,6 +33,7 @@ from symdyn.calculus.matrix import (
     sum_over,
 )
 from symdyn.compile.named import NamedQuantity
+from symdyn.hypothesis import stated
 from symdyn.inference import Characterised
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
@@ -196,7 +197,18 @@ def at_unit_rates(x):
 unit_flow = {letter: at_unit_rates(velocity) for letter, velocity in flow.items()}
 
 
-@result(ledger=("kunin2024.c1-variables",))
+LENGTHS = stated(
+    "App. B.1.1, c = 1",
+    "w_k ≠ 0 and β_* ≠ 0, by whose lengths φ_k and Q divide",
+    "(e[k]'*W*W'*e[k]) > 0",
+    "(target'*target) > 0",
+)
+
+
+@result(
+    ledger=("kunin2024.c1-variables",),
+    hypotheses=(LENGTHS,),
+)
 def neuron_variables():
     """Signed norms, cosines and overlaps of the neurons, and what they say about β = Wᵀa."""
     m, f, Q, _, norm = of_weights
@@ -219,7 +231,10 @@ def _closed(velocity, computed, dynamics, conclusion):
     return Existence.of(computed(mu, phi, Delta, s), facts, conclusion)
 
 
-@result(ledger=("kunin2024.c1-mu-ode",))
+@result(
+    ledger=("kunin2024.c1-mu-ode",),
+    hypotheses=(LENGTHS,),
+)
 def signed_norm_dynamics():
     """The signed norms of the neurons move like that of a single one, with the part of the others in Qμ."""
     return _closed(
@@ -230,7 +245,10 @@ def signed_norm_dynamics():
     )
 
 
-@result(ledger=("kunin2024.c1-phi-ode",))
+@result(
+    ledger=("kunin2024.c1-phi-ode",),
+    hypotheses=(LENGTHS,),
+)
 def cosine_dynamics():
     """The cosines of the neurons; a bracket is a vector, with the vector of ones where the paper has the identity."""
     return _closed(
@@ -242,7 +260,10 @@ def cosine_dynamics():
     )
 
 
-@result(ledger=("kunin2024.c1-Q-closure",))
+@result(
+    ledger=("kunin2024.c1-Q-closure",),
+    hypotheses=(LENGTHS,),
+)
 def overlaps_from_norms():
     """The overlaps of the input weights are known from the signed norms and the conserved balance."""
     return Characterised.of(
@@ -255,6 +276,7 @@ def overlaps_from_norms():
     "kunin2024.c1-mu-ode",
     quote=r"$\dot\mu=\sqrt{\mathrm{Diag}(\Delta)^2+4\mathrm{Diag}(\mu)^2}\,(\phi-Q\mu)$",
     severity="convention",
+    hypotheses=(LENGTHS,),
 )
 def printed_signed_norm_dynamics():
     """As printed, for unit rates: right if φ_k were the projection w_kᵀβ_*/‖w_k‖ and not the cosine."""
@@ -266,6 +288,7 @@ def printed_signed_norm_dynamics():
     "kunin2024.c1-phi-ode",
     quote=r"\big((\|\beta_*\|^2-\phi^\top\mu)I_h+\mathrm{Diag}(\phi)Q\mu-\phi^2\big)",
     severity="convention",
+    hypotheses=(LENGTHS,),
 )
 def printed_cosine_dynamics():
     """As printed, for unit rates, with 1 for I_h, a matrix among vectors: right for projections, not for cosines."""
@@ -276,7 +299,11 @@ def printed_cosine_dynamics():
     return MatrixDynamics(f, at_unit_rates(scale @ bracket), unit_flow, WIDTHS, UNIT_RATES, name=r"\phi")
 
 
-@printed("kunin2024.c1-Q-closure", quote=r"$Q=M\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$")
+@printed(
+    "kunin2024.c1-Q-closure",
+    quote=r"$Q=M\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$",
+    hypotheses=(LENGTHS,),
+)
 def printed_overlaps_from_norms():
     """As printed, for unit rates."""
     m, _, Q, balance, _ = (at_unit_rates(x) if hasattr(x, "map") else x for x in of_weights)

@@ -37,10 +37,15 @@ from symdyn.calculus.matrix import (
     vector,
 )
 from symdyn.domain import Cell, Domain
+from symdyn.hypothesis import added, defined, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
 from symdyn.statement import Conjunction, Existence, Identity, Limit
 
+DISTINCT = (
+    "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"
+    " singular values coincide others decompose β as well, and where one vanishes it has a kink"
+)
 y, u, v = vector("y", h), vector("u", d), vector("v", c)
 lam = p * q
 beta_dot = derivative(beta, flow)
@@ -120,7 +125,7 @@ MOVING = Rules(
 )
 
 
-@result(ledger=("kunin2024.sv-derivative",))
+@result(ledger=("kunin2024.sv-derivative",), hypotheses=(added(DISTINCT, "singular vectors that move"),))
 def singular_value_derivative():
     """A signed, analytic singular value changes by what the velocity does between its singular vectors.
 
@@ -144,6 +149,7 @@ def singular_value_derivative():
 first, second = sp.symbols("l1 l2", real=True)
 v11, v12, v21, v22 = sp.symbols("v11 v12 v21 v22", real=True)
 apart = sp.Symbol("apart", real=True)
+TWO_VALUES = meaning("an example: two singular values λ_1 ≥ λ_2 ≥ 0, apart, equal or zero", first, second)
 TWO = (t, first, second, v11, v12, v21, v22)
 SIMPLE = Cell("λ_1 > λ_2 > 0", {second: 1, apart: 1}, {first: second + apart})
 EQUAL = Cell("λ_1 = λ_2 > 0", {second: 1}, {first: second})
@@ -157,10 +163,6 @@ any_two = Domain(
     TWO, (), (SIMPLE, EQUAL, VANISHING), words="β = diag(λ_1, λ_2) with U = V = I, d = c = h = 2"
 )
 two_apart = any_two.with_cells(SIMPLE)
-DISTINCT = (
-    "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"
-    " singular values coincide others decompose β as well, and where one vanishes it has a kink"
-)
 
 
 def first_velocities(entries):
@@ -185,6 +187,7 @@ def first_velocities(entries):
     domain=any_two,
     hypothesis=DISTINCT,
     under=two_apart,
+    hypotheses=(TWO_VALUES,),
 )
 def printed_singular_value_derivative():
     """As printed, for the singular values and any of their singular vectors, on β + tβ̇ with t > 0."""
@@ -218,6 +221,7 @@ squares = Domain((delta, q), cells=(Cell("Δ = I"),), let={p: sp.sqrt(q**2 + 1)}
     quote=r"Under $\Delta=\mathbf I_h$",
     domain=squares,
     severity="typo",
+    hypotheses=(stated("App. B.1.7, proof of Lemma 10", "Δ = I_h, and unit rates", p),),
 )
 def printed_aligned_layers():
     """As printed: δ in the relation of the eigenvalues, but Δ = I_h, which makes it 1, where δ I_h is meant."""
@@ -226,8 +230,12 @@ def printed_aligned_layers():
 
 speed = eta_w * p**2 + eta_a * q**2
 relation = eta_w * p**2 - eta_a * q**2
+OF_PAIR = meaning("δ = η_w p² - η_a q² and λ = p q are those of a neuron direction", *defined(delta, sigma))
 rates = Domain(
-    (p, q, eta_a, eta_w), cells=(Cell("positive rates", RATES),), let={delta: relation, sigma: lam}
+    (p, q, eta_a, eta_w),
+    cells=(Cell("positive rates", RATES),),
+    let={delta: relation, sigma: lam},
+    hypotheses=(OF_PAIR,),
 )
 kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
 
@@ -237,6 +245,7 @@ kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
     domain=rates,
     uses=("wide_linear.aligned_layers", "wide_linear.singular_value_derivative"),
     arguments=("sigma", "delta", "eta_a", "eta_w"),
+    hypotheses=(added(DISTINCT),),
 )
 def singular_value_dynamics():
     """Each singular value, signed and analytic, follows its own gradient, at the speed κ of a single neuron.
@@ -290,6 +299,7 @@ def isotropic_velocities():
     domain=balanced_two,
     hypothesis=DISTINCT,
     under=balanced_apart,
+    hypotheses=(TWO_VALUES,),
 )
 def printed_singular_value_dynamics():
     """As printed, for the singular values, with the gradient ∂L/∂λ_i = (UᵀGV)_ii of the paper; v_ij are those of G."""
@@ -330,6 +340,7 @@ widths = Domain(
     quote=r"If $h<\min(d,c)$ then $M_{ii}=0$ for $i>\min(d,c)$",
     domain=widths,
     severity="typo",
+    hypotheses=(stated("App. B.1.7, proof of Lemma 10", "h < min(d, c)", size, hidden),),
 )
 def printed_rank_deficient():
     """As printed, the zeros on the diagonal of M begin after its last entry, i = m = min(d, c), so that there are none.

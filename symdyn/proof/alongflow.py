@@ -47,7 +47,13 @@ class RateVanishes(Zero):
         for symbol, value in flow.relations.items():
             if isinstance(symbol, Dot):
                 yield f"{symbol} = {value}", flow.unfold(flow.derivative(symbol) - flow.derivative(value))
-        for symbol in sorted(atoms(self.quantity) & set(domain.let), key=str):
+        for symbol in sorted(_spoken_of(self.quantity) & set(domain.let), key=str):
             value = domain.let[symbol]
             mine = flow.derivative(1 * symbol if symbol not in flow.relations else flow.relations[symbol])
             yield f"{symbol} = {value}", flow.unfold(mine - flow.derivative(1 * value))
+
+
+def _spoken_of(x: Any) -> set[Any]:
+    """The symbols and vectors of a quantity, those in its inner products among them."""
+    found = atoms(x)
+    return found | {v for dot in found if isinstance(dot, Dot) for v in (dot.left, dot.right)}

@@ -100,9 +100,12 @@ def _derived(derived: Derived) -> str:
     count = f"{len(derived.steps)} step" + "s" * (len(derived.steps) > 1)
     steps = f"<details><summary>{count}</summary>\n{rows}\n</details>\n" if derived.steps else ""
     name = html.escape(derived.key)
+    supposed = "".join(
+        f"<p><em>{html.escape(h.source)}:</em> {prose.html_text(h.words)}</p>\n" for h in derived.hypotheses
+    )
     return (
         f'<article id="{name}">\n<h3>{prose.html_text(derived.title)}</h3>\n'
-        f'<div class="where"><code>{name}</code></div>\n{_formula(derived.formula)}\n{steps}</article>'
+        f'<div class="where"><code>{name}</code></div>\n{_formula(derived.formula)}\n{supposed}{steps}</article>'
     )
 
 

@@ -116,6 +116,7 @@ def _derived(derived: Derived) -> str:
         _breakable(derived.key),
         _formula(derived.formula),
     ]
+    parts += [rf"\emph{{{prose.latex(h.source)}:}} {prose.latex(h.words)}" for h in derived.hypotheses]
     parts += [f"{prose.latex(step.reason)}:\n\\formula{{{admitted(step.latex)}}}" for step in derived.steps]
     return "\n\n".join(parts)
 

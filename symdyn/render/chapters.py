@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from symdyn.auditing import AuditEntry, audit
+from symdyn.hypothesis import Hypothesis
 from symdyn.inference import Rule
 from symdyn.notation import GLOSSARIES
 from symdyn.paper import Entry, Paper, entry, ledger
@@ -115,6 +116,7 @@ class Derived:
     title: str
     formula: Formula
     steps: tuple[Step, ...]
+    hypotheses: tuple[Hypothesis, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ def derived(result: Result) -> Derived:
     stated = formula(result.statement, result.topic)
     said = (stated.latex, result.latex())
     steps = tuple(step for step in result.steps if step.latex not in said)
-    return Derived(result.key, result.title, stated, steps)
+    return Derived(result.key, result.title, stated, steps, result.supposes)
 
 
 def formulas(chapter: Chapter) -> Iterator[Any]:
