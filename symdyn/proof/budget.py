@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import sympy.core.random
+
 
 class BudgetExceeded(Exception):
     """The CPU time or the memory of a check is used up."""
@@ -24,12 +26,17 @@ def bound_memory(gigabytes: int = 4) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
 
 
+SEED = 1
+
+
 @contextmanager
 def cpu_budget(seconds: float) -> Iterator[None]:
     """Raise BudgetExceeded once the block has used so much CPU time of this process.
 
-    The timer needs the main thread of a POSIX process; elsewhere the block runs without a budget.
+    The timer needs the main thread of a POSIX process; elsewhere the block runs without a budget. SymPy draws at
+    random when it factors, and may be unlucky: it draws the same in each block, so that a proof takes the same time.
     """
+    sympy.core.random.seed(SEED)
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGVTALRM"):
         yield
         return

@@ -56,9 +56,10 @@ def by_bounds(case: Case, x: sp.Expr) -> tuple[Case, sp.Expr]:
 
 
 def by_exponents(case: Case, x: sp.Expr) -> tuple[Case, sp.Expr]:
-    """The expression with 1 + h, h > 0, for each exponential of something positive, and 1/(1 + h) of something negative.
+    """The expression with 1 + h for each exponential of something positive, and 1/(1 + h) of something negative.
 
-    What the h have to do with each other is forgotten, so that a sign for all h > 0 is one for the exponentials.
+    Each h is positive. What the h have to do with each other is forgotten, so that a sign for all h > 0 is one for
+    the exponentials.
     """
     signs: dict[sp.Expr, int] = {}
     rules: dict[sp.Expr, sp.Expr] = {}
