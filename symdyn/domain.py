@@ -13,6 +13,7 @@ import operator
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -84,7 +85,8 @@ class Domain:
     `let` defines dependent scalars and vectors by independent ones (δ by a, w and the rates; β as a w);
     `conditions` are relations that every point satisfies; `sampler(random, dimension)` may supply values that
     satisfy constraints exactly. `functions` are unspecified functions, each applied to its arguments, such as
-    f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero. They have any
+    f(x): proofs know nothing of them, points take rational functions for them. Vectors are not zero, unless
+    the sampler supplies them. They have any
     dimension d that `words` allow, as "d > 1" does. Points are drawn in the listed `dimensions`, all that are allowed
     if none are listed, and in any case in those up to one more than there are vectors, as far as the sampler draws
     them: it may raise where it was not made for a dimension that is not listed. `hypotheses` say
@@ -293,6 +295,15 @@ class Domain:
                     return None
         return point if self.admits(point, cell) else None
 
+    def supplied(self) -> set[Any]:
+        """What the sampler supplies, of which no more is known than the cells say."""
+        if self.sampler is None:
+            return set()
+        for d in self._drawn_dimensions()[::-1]:
+            with suppress(ValueError, ZeroDivisionError, IndexError):
+                return set(self.sampler(random.Random(0), d))
+        return set()
+
     def independent(self, cell: Cell) -> list[sp.Symbol]:
         """The scalars that nothing defines on a cell."""
         fresh = sorted(
@@ -321,8 +332,6 @@ class Domain:
                 continue
             if value * sign <= 0:
                 return False
-        if any(v in point and not any(point[v]) for v in self.vectors if v not in self.let):
-            return False
         return all(holds(condition, point) for condition in self.conditions)
 
     def unfold(self, x: Any, cell: Cell) -> Any:

@@ -67,7 +67,7 @@ initialised = Domain(
     words="any width and standard deviations",
     hypotheses=(stated("Sec. 5", "a_k ~ N(0, β_a²) and w_k ~ N(0, β_W² I_d)", dimension),),
 )
-at_equal_rates = Domain((a, alpha), (w, xi))
+at_equal_rates = Domain((a, alpha), (w, xi), conditions=(sp.Ne(alpha, 0),))
 scaled_equally = Flow({a: -inner(w, xi) / alpha, w: -a / alpha * xi})
 
 # With |Δ|/q = 1 + u - 1/(1 + u), which takes every positive value, the root is rational.

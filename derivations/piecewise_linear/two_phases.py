@@ -47,7 +47,7 @@ directions = Domain((), (v, xi), (Cell("any", {norm2(v): 1, norm2(xi): 1}),), hy
 growth = Domain(
     (scale, t, *product.free_symbols),
     (v,),
-    (Cell("ε > 0", {scale: 1, t: 1, norm2(v): 1}),),
+    (Cell("ε > 0", {scale: 1, t: 1, norm2(v): 1, eta_a: 1, eta_w: 1}),),
     hypotheses=(SMALL, DRIVEN),
 )
 

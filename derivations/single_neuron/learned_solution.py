@@ -55,7 +55,14 @@ def across_the_null_space(rng: random.Random, d: int) -> dict:
 low_rank = Domain(
     (a, eta_a, eta_w),
     (w, r, v),
-    (Cell("Xv = 0", {eta_a: 1, eta_w: 1}, {inner(r, v): 0}, "the gradient in β is in the row space"),),
+    (
+        Cell(
+            "Xv = 0",
+            {eta_a: 1, eta_w: 1, norm2(v): 1},
+            {inner(r, v): 0},
+            "the gradient in β is in the row space, and v is a direction",
+        ),
+    ),
     dimensions=(2, 3),
     sampler=across_the_null_space,
     words="Xv = 0",

@@ -217,8 +217,9 @@ def cauchy_schwarz(dot: Dot) -> Iterator[Relation]:
 
 
 def nonzero_vectors(domain: Domain, cell: Cell) -> list[Relation]:
-    """The vectors of a domain are not zero, unless a cell says what they are."""
-    lengths = [norm2(v) for v in domain.vectors if v not in domain.let]
+    """The vectors of a domain are not zero, unless it says what they are, or draws them itself."""
+    supplied = domain.supplied()
+    lengths = [norm2(v) for v in domain.vectors if v not in domain.let and v not in supplied]
     return [(_unfolded(x, domain, cell), "!=") for x in lengths]
 
 
