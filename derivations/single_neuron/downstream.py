@@ -188,7 +188,10 @@ def solution_without_crossing():
         product_one, also={nu0: omega0 / a0}, conditions=(delta < 0, a0 > 0, a0 * plus + eta_a * omega0 > 0)
     ),
     hypothesis=f"{REAL}, and √δ(…)^{{-1/2}} in a(t) is read as (…/δ)^{{-1/2}}",
-    under=real_starts(unit_rates, -1),
+    under=real_starts(unit_rates, -1).restrict(
+        printed_square_bracket(s, a0, omega0) / delta > 0,
+        hypotheses=(meaning("the bracket has the sign of δ: by the solution it is 4e^{δt}‖β_*‖²δ/a²"),),
+    ),
     hypotheses=(
         stated("App. A.2.4", "δ < 0", delta < 0),
         stated("App. A.2.4, a does not cross zero", "a stays positive", a0, omega0),

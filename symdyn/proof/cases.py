@@ -23,6 +23,15 @@ MOST = 32
 """Cases that are told apart before a proof is given up."""
 
 
+IMPLIED_BY = {
+    ">": (">",),
+    ">=": (">", ">="),
+    "<": ("<",),
+    "<=": ("<", "<="),
+    "!=": (">", "<", "!="),
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """A cell with further facts, and symbols that are replaced because something vanishes."""
@@ -167,6 +176,8 @@ class Case:
 
 def follows(case: Case, x: sp.Expr, relation: str) -> bool:
     """Whether x stands in a relation to zero throughout a case, by the signs that are known there."""
+    if any(fact == x and known in IMPLIED_BY[relation] for fact, known in case.facts):
+        return True
     if relation == "!=" and case.is_known_not_to_vanish(x):
         return True
     s = case.sign(x)
