@@ -14,7 +14,7 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, examined
+from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, components, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
@@ -115,6 +115,8 @@ def _defined(statement: Statement) -> Iterator[Defined]:
 
 def _well_formed(statement: Definition, domain: Domain, cell: Cell, seconds: float) -> Finding:
     """A definition is real and finite throughout its domain."""
+    if any(c.has(sp.zoo, sp.nan, sp.oo, -sp.oo) for c in components(statement.expression)):
+        return Finding("REFUTED", "definition", f"undefined on all of the cell '{cell.name}'")
     found = _decide_claim(Defined((statement.expression,), "definition"), domain, cell, seconds)
     if found.outcome != "PROVED":
         return replace(found, grade="definition" if found.outcome == "REFUTED" else found.grade)

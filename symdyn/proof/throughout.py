@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
+from typing import Any
 
 import sympy as sp
 
@@ -67,7 +68,7 @@ class Throughout:
     closed: Mapping[sp.Symbol, sp.Expr] = field(hash=False)
     time: sp.Symbol
     label: str = "closed form"
-    memory: dict[int, frozenset[Demand]] = field(default_factory=dict, compare=False, repr=False)
+    memory: dict[int, frozenset[tuple[Any, Any]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def x(self) -> tuple[sp.Expr, ...]:
@@ -95,8 +96,8 @@ class Throughout:
             with suppress(Undecided, Undefined, NotImplementedError):
                 self.prove(domain, cell)
                 own = (d for x in self.x for d in demands(plain(domain.unfold(plain(x), cell))))
-                self.memory[id(cell)] = frozenset(own)
-        return demand in self.memory[id(cell)]
+                self.memory[id(cell)] = frozenset((d.alternatives, d.given) for d in own)
+        return (demand.alternatives, demand.given) in self.memory[id(cell)]
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
         found = self._places(domain, cell)
