@@ -58,7 +58,7 @@ RIGHT = [
 @pytest.mark.parametrize(("definition", "derivative", "domain"), WRONG_DERIVATIVES, ids=str)
 def test_a_wrong_derivative_is_caught_before_use(definition, derivative, domain):
     q = quantity(definition, derivative=derivative, domain=domain)
-    with pytest.raises(ValueError, match="the derivative of tried_.* that of its definition is"):
+    with pytest.raises(ValueError, match=r"the derivative of tried_.* that of its definition is"):
         sp.diff(q(z), z)
     for claim in (Identity(q(z) - q(z) / 2, q(z) / 2), Limit(q(z) * z, z, 0, 0)):
         verdict = verify(claim, few_mutants="of no interest here")
