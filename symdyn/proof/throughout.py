@@ -100,6 +100,19 @@ class Throughout:
         return (demand.alternatives, demand.given) in self.memory[id(cell)]
 
     def prove(self, domain: Domain, cell: Cell) -> Finding:
+        """The proof, which is looked for once on each cell of a domain: that a solution is defined asks for it too."""
+        known = domain.__dict__.setdefault("_existence", {})
+        key = (tuple(self.closed.items()), self.time, cell.name, id(cell))
+        if key not in known:
+            try:
+                known[key] = self._prove(domain, cell)
+            except Undecided as obstacle:
+                known[key] = obstacle
+        if isinstance(known[key], Undecided):
+            raise known[key]
+        return known[key]  # type: ignore[no-any-return]
+
+    def _prove(self, domain: Domain, cell: Cell) -> Finding:
         found = self._places(domain, cell)
         case = first_case(domain, cell, None)
         bounded = Case(case.signs, tuple(f for f in case.facts if not f[0].has(self.time)))
