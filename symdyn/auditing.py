@@ -109,44 +109,33 @@ def verify_all(
     be imported for instance, is UNKNOWN and says why.
     """
     jobs = list(jobs)
-    below = _below(jobs)
-    own = _verdicts([*jobs, *below], progress, processes, use_cache)
-    uses = {job.key: _uses(job) for job in (*jobs, *below) if job.kind == "result"}
+    entries = {e.key: e for e in index("result")}
+    own: dict[str, Any] = {}
+    uses: dict[str, tuple[str, ...]] = {}
+    waiting = jobs
+    while waiting:  # what some stand on is known when they have been verified
+        found, stands_on = _verdicts(waiting, progress, processes, use_cache)
+        own |= found
+        uses |= stands_on
+        below = dict.fromkeys(key for keys in stands_on.values() for key in keys if key not in own)
+        waiting = [entries[key] for key in below]
     stood = {
         job.key: standing(job.key, own.__getitem__, uses.__getitem__) for job in jobs if job.kind == "result"
     }
     return {job.key: own[job.key] for job in jobs} | stood
 
 
-def _uses(job: IndexEntry) -> tuple[str, ...]:
-    """The results that one stands on; none where its code cannot be read, which its own verdict says."""
-    try:
-        return load(job.key).uses
-    except (Exception, SystemExit):
-        return ()
-
-
-def _below(jobs: list[IndexEntry]) -> list[IndexEntry]:
-    """The results that some stand on, all the way down, without these."""
-    entries = {e.key: e for e in index("result")}
-    known = {job.key for job in jobs}
-    found: dict[str, IndexEntry] = {}
-    waiting = [job for job in jobs if job.kind == "result"]
-    while waiting:
-        for key in _uses(waiting.pop()):
-            if key not in known and key not in found:
-                found[key] = entries[key]
-                waiting.append(entries[key])
-    return list(found.values())
-
-
 def _verdicts(
     jobs: list[IndexEntry], progress: Progress | None, processes: int | None, use_cache: bool
-) -> dict[str, Any]:
-    """The verdict on each by itself."""
+) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
+    """The verdict on each by itself, and what the results among them stand on.
+
+    Both come from the process that verifies: the code of a package may end the process that imports it.
+    """
     caches = {job.module.rpartition(".")[0]: None for job in jobs}
     opened: dict[str, Cache] = {package: Cache(package) for package in caches} if use_cache else {}
     found: dict[str, Any] = {}
+    uses: dict[str, tuple[str, ...]] = {job.key: () for job in jobs if job.kind == "result"}
     todo: list[IndexEntry] = []
     for job in jobs:
         cache = opened.get(job.module.rpartition(".")[0])
@@ -155,8 +144,10 @@ def _verdicts(
             todo.append(job)
         else:
             found[job.key] = _thaw(job.kind, known)
+            uses |= _stands_on(job, known)
     for job, data, obstacle in _run(todo, processes):
         found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
+        uses |= {} if obstacle else _stands_on(job, data)
         cache = opened.get(job.module.rpartition(".")[0])
         if cache is not None and not obstacle:
             cache.put(job.key, job.module, data)
@@ -165,7 +156,11 @@ def _verdicts(
     if todo:
         for cache in opened.values():
             cache.write()
-    return found
+    return found, uses
+
+
+def _stands_on(job: IndexEntry, data: Any) -> dict[str, tuple[str, ...]]:
+    return {job.key: tuple(data["uses"])} if job.kind == "result" else {}
 
 
 def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexEntry, Any, str]]:
@@ -215,7 +210,8 @@ def _hindered(job: IndexEntry, obstacle: str) -> Any:
 def verify_job(kind: str, key: str) -> Any:
     """Verify one result or printed form, for a worker process."""
     if kind == "result":
-        return load(key).verify_alone().as_json()
+        result = load(key)
+        return result.verify_alone().as_json() | {"uses": list(result.uses)}
     found = _printed(key).verify()
     under = found.under.as_json() if found.under is not None else None
     return {"key": key, "stated": found.stated.as_json(), "under": under}
@@ -227,7 +223,7 @@ def _printed(key: str) -> Any:
 
 def _thaw(kind: str, data: Any) -> Any:
     if kind == "result":
-        return Verdict.from_json(data)
+        return Verdict.from_json({name: value for name, value in data.items() if name != "uses"})
     under = Verdict.from_json(data["under"]) if data["under"] else None
     return PrintedVerdict(data["key"], Verdict.from_json(data["stated"]), under)
 
