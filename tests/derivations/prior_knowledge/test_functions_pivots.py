@@ -134,7 +134,7 @@ def test_tensors_are_differentiable_and_agree_with_arrays():
 
 def test_the_result_is_proved_and_every_change_of_it_refuted():
     verdict = logistic_from_pivots.verify()
-    assert verdict.holds and verdict.grade == "proved"
+    assert (verdict.outcome, verdict.facts) == ("ARGUED", "proved")
     assert len(verdict.mutants) >= 30 and not verdict.survivors
 
 
