@@ -136,7 +136,7 @@ DIGITS = 40
 
 def _related(left: Any, relation: str, right: Any, values: Mapping[sp.Symbol, Any]) -> bool:
     with mpmath.workdps(DIGITS):
-        x, y = (value_at(sp.sympify(side), values) for side in (left, right))
+        x, y = (value_at(formula(side), values) for side in (left, right))
         equal = abs(x - y) <= mpmath.mpf("1e-25") * (1 + abs(x) + abs(y))
     if relation in ("=", "<>"):
         return bool(equal) == (relation == "=")
@@ -228,7 +228,7 @@ def _comment(text: str) -> str:
 
 def coq(e: Any) -> str:
     """A rational expression, or a relation between such, in the notation of Rocq."""
-    e = sp.sympify(e)
+    e = formula(e)
     if e.is_Integer:
         return str(e) if e >= 0 else f"(- {-e})"
     if e.is_Rational:
@@ -311,13 +311,13 @@ class Page:
     ) -> None:
         """Add a hypothesis, or a debt, unless it is there already."""
         name = f"{'D' if kind == 'debt' else 'H'}{len(self.entries) + 1}"
-        made = Hypothesis(name, sp.sympify(left), relation, sp.sympify(right), origin, kind, subject, given)
+        made = Hypothesis(name, formula(left), relation, sp.sympify(right), origin, kind, subject, given)
         if all(h.text != made.text or (h.kind == "debt") != (kind == "debt") for h in self.entries):
             self.entries.append(made)
 
     def owe(self, x: Any, relation: str, place: str) -> None:
         """What is written is only defined where x > 0 (or ≥, ≠): a debt, unless the domain says that it is."""
-        x = sp.sympify(x)
+        x = formula(x)
         if x.is_Rational:
             if not compare(int(sp.sign(x)), "!=" if relation == "<>" else relation):
                 raise Unprintable(f"{place} is not defined")
@@ -395,7 +395,7 @@ class Page:
             for node in sp.preorder_traversal(plain(formula(e)) if self.moving else self.meaning(e)):
                 if not isinstance(node, (sp.exp, *HYPERBOLIC)):
                     continue
-                argument = sp.sympify(node).args[0]
+                argument = formula(node).args[0]
                 for c, monomial in exponent_terms(argument if self.moving else self._simple(argument)):
                     unit = sp.ilcm(self.exponents.get(monomial, 1), c.q)
                     if ("exp", monomial) in self.symbols and unit != self.exponents[monomial]:
@@ -612,7 +612,7 @@ class Page:
 
     def rate(self, e: Any, velocity: Mapping[Any, Any]) -> Any:
         """The derivative of a written expression by the chain rule, a variable for that of each root."""
-        e = sp.sympify(e)
+        e = formula(e)
         variables = sorted(e.free_symbols, key=str)
         return sp.Add(*(sp.diff(e, v) * self._rate_of(v, velocity) for v in variables))
 
