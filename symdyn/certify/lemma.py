@@ -311,7 +311,7 @@ class Page:
     ) -> None:
         """Add a hypothesis, or a debt, unless it is there already."""
         name = f"{'D' if kind == 'debt' else 'H'}{len(self.entries) + 1}"
-        made = Hypothesis(name, formula(left), relation, sp.sympify(right), origin, kind, subject, given)
+        made = Hypothesis(name, formula(left), relation, formula(right), origin, kind, subject, given)
         if all(h.text != made.text or (h.kind == "debt") != (kind == "debt") for h in self.entries):
             self.entries.append(made)
 
