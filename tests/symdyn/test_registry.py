@@ -11,7 +11,7 @@ import pytest
 
 import symdyn
 from symdyn.auditing import verify_job
-from symdyn.registry import PackageError, broken, index, load, printed_forms, results
+from symdyn.registry import PackageError, _scanned, broken, index, load, printed_forms, results
 from symdyn.result import PRINTED, REGISTERED
 
 
@@ -93,6 +93,7 @@ def package(tmp_path, monkeypatch):
     announce(monkeypatch, tmp_path, "sums", "sums")
     yield folder
     index.cache_clear()
+    _scanned.cache_clear()
     for known in (REGISTERED, PRINTED):
         for key in [key for key, made in known.items() if made.function.__module__.startswith("sums.")]:
             del known[key]
@@ -108,6 +109,7 @@ def announce(monkeypatch, folder, name, value):
     (metadata / "entry_points.txt").write_text(f"[symdyn.derivations]\n{name} = {value}\n")
     monkeypatch.syspath_prepend(folder)
     index.cache_clear()
+    _scanned.cache_clear()
 
 
 def test_a_package_of_a_users_own_is_found(package):
