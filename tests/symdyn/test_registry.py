@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import symdyn
+from symdyn import registry
 from symdyn.auditing import verify_job
 from symdyn.registry import PackageError, _scanned, broken, index, load, printed_forms, results
 from symdyn.result import PRINTED, REGISTERED
@@ -56,6 +57,16 @@ def test_the_index_imports_neither_the_mathematics_nor_torch():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_a_key_is_looked_up_in_its_own_topic_alone(monkeypatch):
+    scanned = []
+    monkeypatch.setattr(
+        registry, "_scanned", lambda topic, package: scanned.append(topic) or _scanned(topic, package)
+    )
+    monkeypatch.setattr(registry, "index", lambda *_: pytest.fail("all topics were read"))
+    (found,) = registry.named("single_neuron.conserved_delta")
+    assert found.key == "single_neuron.conserved_delta" and scanned == ["single_neuron"]
 
 
 @pytest.mark.parametrize("topic", sorted({e.topic for e in index()}))
