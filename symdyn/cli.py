@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
-from symdyn.registry import Broken, IndexEntry, PackageError, broken, imported, index, said
+from symdyn.registry import Broken, IndexEntry, PackageError, broken, imported, index, named, said
 
 if TYPE_CHECKING:
     from symdyn.auditing import AuditEntry
@@ -351,7 +351,7 @@ def _resolve(names: list[str]) -> list[str]:
     """The keys of results that some keys or ledger ids name; an unknown one is refused, with near ones."""
     keys: dict[str, None] = {}
     for name in names:
-        found = [e.key for e in index() if name == e.key or name in e.ledger]
+        found = [e.key for e in named(name)]
         if not found:
             raise RequestError(_unknown(name))
         keys.update(dict.fromkeys(found))

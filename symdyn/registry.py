@@ -156,28 +156,50 @@ def index(kind: str = "result") -> tuple[IndexEntry, ...]:
     """
     if kind not in DECORATORS:
         raise ValueError(f"kind is one of {', '.join(DECORATORS)}, not '{kind}'")
-    group = "symdyn.studies" if kind == "study" else "symdyn.derivations"
     found: dict[str, list[IndexEntry]] = {}
-    left_out = list(_sharing_a_name(group))
-    for topic, package in _packages(group).items():
-        try:
-            files = list(package_files(package))
-        except PackageError as error:
-            left_out.append(Broken(package, topic, str(error)))
-            continue
-        for module, file in files:
-            try:
-                entries = list(_scan(topic, module, file))
-            except PackageError as error:
-                left_out.append(Broken(module, topic, str(error)))
-                continue
-            for e in entries:
-                if (e.kind == "study") == (kind == "study"):
-                    found.setdefault(e.key, []).append(e)
+    left_out = list(_sharing_a_name(_group(kind)))
+    for topic, package in _packages(_group(kind)).items():
+        entries, unread = _scanned(topic, package)
+        left_out.extend(unread)
+        for e in entries:
+            if (e.kind == "study") == (kind == "study"):
+                found.setdefault(e.key, []).append(e)
     for key, (first, *others) in found.items():
         left_out.extend(Broken(key, first.topic, _defined_twice(first, other)) for other in others[:1])
     _LEFT_OUT[kind] = tuple(left_out)
     return tuple(e for e, *others in found.values() if not others and e.kind == kind)
+
+
+def _group(kind: str) -> str:
+    return "symdyn.studies" if kind == "study" else "symdyn.derivations"
+
+
+@functools.cache
+def _scanned(topic: str, package: str) -> tuple[tuple[IndexEntry, ...], tuple[Broken, ...]]:
+    """What the decorators in the source of a package declare, and what of it cannot be read."""
+    try:
+        files = list(package_files(package))
+    except PackageError as error:
+        return (), (Broken(package, topic, str(error)),)
+    entries: list[IndexEntry] = []
+    unread: list[Broken] = []
+    for module, file in files:
+        try:
+            entries.extend(list(_scan(topic, module, file)))
+        except PackageError as error:
+            unread.append(Broken(module, topic, str(error)))
+    return tuple(entries), tuple(unread)
+
+
+def named(name: str) -> tuple[IndexEntry, ...]:
+    """The results that a key or a ledger id names; a key is looked up in the source of its own topic alone."""
+    topic = name.partition(".")[0]
+    package = _packages(_group("result")).get(topic)
+    if package is not None:
+        found = [e for e in _scanned(topic, package)[0] if e.key == name and e.kind != "study"]
+        if len(found) == 1 and found[0].kind == "result":
+            return tuple(found)
+    return tuple(e for e in index() if name == e.key) or tuple(e for e in index() if name in e.ledger)
 
 
 _LEFT_OUT: dict[str, tuple[Broken, ...]] = {}
@@ -317,16 +339,9 @@ def load(name: str) -> Result:
     """
     if not isinstance(name, str):
         raise TypeError(f"name a result by its key or by a ledger id, not by {name!r}")
-    by_key = {e.key: e for e in index()}
-    if name in by_key:
-        return _load(by_key[name])
-    by_id: dict[str, IndexEntry] = {}
-    for e in index():
-        for ledger_id in e.ledger:
-            by_id.setdefault(ledger_id, e)
-    if name in by_id:
-        return _load(by_id[name])
-    raise _missing("result", name, set(by_key) | set(by_id))
+    if found := named(name):
+        return _load(found[0])
+    raise _missing("result", name, {e.key for e in index()} | {i for e in index() for i in e.ledger})
 
 
 def _missing(what: str, name: str, known: set[str]) -> LookupError:

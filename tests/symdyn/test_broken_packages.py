@@ -16,7 +16,7 @@ import numerics.study
 from symdyn import auditing, cli
 from symdyn.cache import digest
 from symdyn.paper import entry
-from symdyn.registry import PackageError, broken, index, load, results, verify_study
+from symdyn.registry import PackageError, _scanned, broken, index, load, results, verify_study
 from symdyn.result import PRINTED, REGISTERED
 
 WHOLE = "single_neuron.conserved_delta"
@@ -125,11 +125,13 @@ def announce(tmp_path, monkeypatch):
         )
         (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
         index.cache_clear()
+        _scanned.cache_clear()
 
     before = set(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)
     yield one
     index.cache_clear()
+    _scanned.cache_clear()
     for known in (REGISTERED, PRINTED):
         for key in [key for key, made in known.items() if made.function.__module__.startswith("user")]:
             del known[key]

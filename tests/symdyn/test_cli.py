@@ -194,6 +194,7 @@ def test_an_unknown_topic_suggests_a_near_one(symdyn, arguments: tuple[str, ...]
 def announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str], None]]:
     """Let an entry point `my_topic` name what a test says; the packages that ship are announced all the same."""
     registry.index.cache_clear()
+    registry._scanned.cache_clear()
     monkeypatch.syspath_prepend(tmp_path)
     package = tmp_path / "my_package" / "my_topic"
     package.mkdir(parents=True)
@@ -210,6 +211,7 @@ def announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
 
     yield announce
     registry.index.cache_clear()
+    registry._scanned.cache_clear()
     REGISTERED.pop("my_topic.square", None)
     for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
         del sys.modules[name]

@@ -10,8 +10,9 @@ import sys
 import pytest
 
 import symdyn
+from symdyn import registry
 from symdyn.auditing import verify_job
-from symdyn.registry import PackageError, broken, index, load, printed_forms, results
+from symdyn.registry import PackageError, _scanned, broken, index, load, printed_forms, results
 from symdyn.result import PRINTED, REGISTERED
 
 
@@ -58,6 +59,16 @@ def test_the_index_imports_neither_the_mathematics_nor_torch():
     assert out.strip() == "[]"
 
 
+def test_a_key_is_looked_up_in_its_own_topic_alone(monkeypatch):
+    scanned = []
+    monkeypatch.setattr(
+        registry, "_scanned", lambda topic, package: scanned.append(topic) or _scanned(topic, package)
+    )
+    monkeypatch.setattr(registry, "index", lambda *_: pytest.fail("all topics were read"))
+    (found,) = registry.named("single_neuron.conserved_delta")
+    assert found.key == "single_neuron.conserved_delta" and scanned == ["single_neuron"]
+
+
 @pytest.mark.parametrize("topic", sorted({e.topic for e in index()}))
 def test_no_module_hides_a_result_of_the_same_name(topic):
     package = importlib.import_module(f"derivations.{topic}")
@@ -93,6 +104,7 @@ def package(tmp_path, monkeypatch):
     announce(monkeypatch, tmp_path, "sums", "sums")
     yield folder
     index.cache_clear()
+    _scanned.cache_clear()
     for known in (REGISTERED, PRINTED):
         for key in [key for key, made in known.items() if made.function.__module__.startswith("sums.")]:
             del known[key]
@@ -108,6 +120,7 @@ def announce(monkeypatch, folder, name, value):
     (metadata / "entry_points.txt").write_text(f"[symdyn.derivations]\n{name} = {value}\n")
     monkeypatch.syspath_prepend(folder)
     index.cache_clear()
+    _scanned.cache_clear()
 
 
 def test_a_package_of_a_users_own_is_found(package):
