@@ -54,15 +54,44 @@ def latex_book(chapters: tuple[Chapter, ...]) -> str:
 
 
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
-_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
-_LETTERS = frozenset("ßæÆøØœŒåÅłŁ·§«»")
+_ACCENTS = {
+    "\u0300": r"\`",
+    "\u0301": r"\'",
+    "\u0302": r"\^",
+    "\u0303": r"\~",
+    "\u0304": r"\=",
+    "\u0306": r"\u",
+    "\u0307": r"\.",
+    "\u0308": r"\"",
+    "\u030a": r"\r",
+    "\u030b": r"\H",
+    "\u030c": r"\v",
+    "\u0327": r"\c",
+}
+_LETTERS = {
+    "ß": r"{\ss}",
+    "æ": r"{\ae}",
+    "Æ": r"{\AE}",
+    "Ø": r"{\O}",
+    "ø": r"{\o}",
+    "œ": r"{\oe}",
+    "Œ": r"{\OE}",
+    "ł": r"{\l}",
+    "Ł": r"{\L}",
+    "·": r"\ensuremath{\cdot}",
+    "§": r"{\S}",
+    "«": r"\ensuremath{\ll}",
+    "»": r"\ensuremath{\gg}",
+}
 
 
 def _known(character: str) -> str:
-    """A character that pdflatex has a glyph for, and its code point of any other, at which it would stop."""
+    """The command for a character that pdflatex has a glyph for, the code point of any other, at which it would stop."""
     parts = unicodedata.normalize("NFD", character)
-    if character in _LETTERS or (len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS):
-        return character
+    if character in _LETTERS:
+        return _LETTERS[character]
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"{{{_ACCENTS[parts[1]]}{{{parts[0]}}}}}"
     return f"[U+{ord(character):04X}]"
 
 

@@ -37,12 +37,12 @@ from symdyn.result import Step
 from symdyn.statement import Chain, Definition, Identity, typeset
 
 KEYS = [e.key for e in index()]
-WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.")
+WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.|[_^][A-Za-z]")
 
 
 def bare_words(tex: str) -> set[str]:
     """Runs of three letters or more that are neither a command nor text: names that were not typeset. Three
-    capitals are a product of matrices.
+    capitals are a product of matrices; one letter after _ or ^ is an index.
     """
     return {word for word in re.findall(r"[A-Za-z]{3,}", WORDS.sub(" ", tex)) if not word.isupper()}
 
