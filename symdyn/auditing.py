@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
@@ -174,8 +175,17 @@ def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexE
         yield from _answers({pool.submit(_attempt, job.kind, job.key): job for job in jobs})
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory)
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that verify. They do not run the script again that asks for verdicts, which may do so at its top."""
+    main = sys.modules["__main__"]
+    script = main.__dict__.pop("__file__", None) if main.__spec__ is None else None
+    try:
+        with ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory) as pool:
+            yield pool
+    finally:
+        if script is not None:
+            main.__file__ = script
 
 
 def _answers(futures: dict[Future[Any], IndexEntry]) -> Iterable[tuple[IndexEntry, Any, str]]:

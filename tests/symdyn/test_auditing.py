@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -62,6 +64,25 @@ def test_a_warm_audit_recomputes_nothing(single_neuron, warm, monkeypatch):
     monkeypatch.setenv("SYMDYN_CACHE", str(warm))
     monkeypatch.setattr(auditing, "verify_job", lambda *_: pytest.fail("verified again"))
     assert audit(topic="single_neuron", processes=1) == single_neuron
+
+
+@pytest.mark.parametrize("piped", [False, True], ids=["a file", "piped into python"])
+def test_a_script_without_a_guard_asks_for_verdicts_on_several_processes(tmp_path, piped):
+    lines = (
+        "from symdyn.auditing import verify_all",
+        "from symdyn.registry import index",
+        "jobs = [*index()][:4]",
+        "found = verify_all(jobs, use_cache=False, processes=2)",
+        "print('asked', {key: v.outcome for key, v in found.items()}, __file__)",
+    )
+    script = tmp_path / "script.py"
+    script.write_text("\n".join(lines))
+    command = [sys.executable] if piped else [sys.executable, str(script)]
+    given = script.read_text() if piped else None
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120)
+    assert done.stdout.count("asked") == 1, done.stderr
+    assert "UNKNOWN" not in done.stdout
+    assert done.stdout.strip().endswith("<stdin>" if piped else str(script))
 
 
 def test_a_broken_cache_is_set_aside(tmp_path, caplog):
