@@ -13,7 +13,7 @@ from symdyn import auditing
 from symdyn.auditing import AuditEntry, audit
 from symdyn.paper import ledger
 from symdyn.proof.verdict import Verdict, Witness
-from symdyn.registry import load
+from symdyn.registry import index, load
 from symdyn.result import PrintedVerdict
 
 
@@ -83,6 +83,23 @@ def test_a_script_without_a_guard_asks_for_verdicts_on_several_processes(tmp_pat
     assert done.stdout.count("asked") == 1, done.stderr
     assert "UNKNOWN" not in done.stdout
     assert done.stdout.strip().endswith("<stdin>" if piped else str(script))
+
+
+def test_what_is_verified_before_an_interrupt_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path))
+    jobs = [e for e in index() if e.key in ("single_neuron.model", "single_neuron.regime")]
+
+    def interrupt(key, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        auditing.verify_all(jobs, interrupt, processes=1)
+    assert list(auditing.Cache("derivations.single_neuron").entries) == [jobs[0].key]
+    monkeypatch.setattr(auditing, "AT_MOST_LOST", -1.0)
+    written = []
+    monkeypatch.setattr(auditing, "_write", lambda opened: written.append(len(opened)))
+    auditing.verify_all(jobs[1:], processes=1)
+    assert written == [1, 1]
 
 
 def test_a_broken_cache_is_set_aside(tmp_path, caplog):
