@@ -22,7 +22,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from numerics.claims import Claim, Measurement, Measurements, at_most
-from symdyn.registry import Broken, PackageError, declarations, said
+from symdyn.packages import PackageError, below, declarations, said
+from symdyn.registry import Broken
 
 SCALES = ("smoke", "laptop", "paper")
 DECISIVE = ("paper", "contrasts")
@@ -213,12 +214,11 @@ def _modules(package: str, point: EntryPoint | None = None) -> list[tuple[str, P
         raise StudyError(f"the package of studies {package!r} {wrong}{_remedy(point)}")
     folders = [Path(place) for place in spec.submodule_search_locations]
     try:
-        paths = sorted(path for folder in folders for path in folder.iterdir() if path.suffix == ".py")
+        return [found for folder in folders for found in below(package, folder)]
     except OSError as error:
         raise StudyError(
             f"the package of studies {package!r} cannot be read ({error}){_remedy(point)}"
         ) from None
-    return [(package if path.stem == "__init__" else f"{package}.{path.stem}", path) for path in paths]
 
 
 def _remedy(point: EntryPoint | None) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 
 from symdyn.cache import Cache
 from symdyn.hypothesis import Hypothesis, added_to, joined
+from symdyn.packages import home, said
 from symdyn.paper import Entry, ledger
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.standing import standing
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.registry import IndexEntry, index, load, load_printed, said, verify_study
+from symdyn.registry import IndexEntry, index, load, load_printed, verify_study
 from symdyn.result import PrintedVerdict
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
@@ -137,13 +138,13 @@ def _verdicts(
 
     Both come from the process that verifies: the code of a package may end the process that imports it.
     """
-    caches = {job.module.rpartition(".")[0]: None for job in jobs}
+    caches = {home(job.module): None for job in jobs}
     opened: dict[str, Cache] = {package: Cache(package) for package in caches} if use_cache else {}
     found: dict[str, Any] = {}
     uses: dict[str, tuple[str, ...]] = {job.key: () for job in jobs if job.kind == "result"}
     todo: list[IndexEntry] = []
     for job in jobs:
-        cache = opened.get(job.module.rpartition(".")[0])
+        cache = opened.get(home(job.module))
         known = cache.get(job.key, job.module) if cache is not None else None
         if known is None:
             todo.append(job)
@@ -155,7 +156,7 @@ def _verdicts(
         for job, data, obstacle in _run(todo, processes):
             found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
             uses |= {} if obstacle else _stands_on(job, data)
-            cache = opened.get(job.module.rpartition(".")[0])
+            cache = opened.get(home(job.module))
             if cache is not None and not obstacle:
                 cache.put(job.key, job.module, data)
             if time.monotonic() - written > AT_MOST_LOST:
@@ -319,8 +320,8 @@ def _certified(jobs: list[IndexEntry], use_cache: bool) -> frozenset[str]:
 
     found: set[str] = set()
     results = [job for job in jobs if job.kind == "result"]
-    for package in {job.module.rpartition(".")[0] for job in results}:
-        own = [job for job in results if job.module.rpartition(".")[0] == package]
+    for package in {home(job.module) for job in results}:
+        own = [job for job in results if home(job.module) == package]
         with suppress(
             Exception, SystemExit
         ):  # code that cannot be read is named elsewhere, and certifies nothing

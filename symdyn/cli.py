@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
-from symdyn.registry import Broken, IndexEntry, PackageError, broken, imported, index, named, said
+from symdyn.packages import PackageError, home, imported, said
+from symdyn.registry import Broken, IndexEntry, broken, index, named
 
 if TYPE_CHECKING:
     from symdyn.auditing import AuditEntry
@@ -503,7 +504,7 @@ def _study_errors() -> tuple[type[Exception], ...]:
 def _evidence_state(study: Any) -> dict[str, Any]:
     """What the package of a study says of its stored evidence, if it says anything; broken where its code fails."""
     try:
-        package = imported(study.module.rpartition(".")[0] or study.module)
+        package = imported(home(study.module))
         return (
             dict(package.evidence_state(study.key)) if hasattr(package, "evidence_state") else dict(_UNTOLD)
         )

@@ -29,6 +29,7 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot
+from symdyn.packages import home
 
 if TYPE_CHECKING:
     from symdyn.domain import Cell, Domain
@@ -323,7 +324,7 @@ def added_to(result: Result | PrintedForm) -> tuple[Hypothesis, ...]:
 
 
 def of_topic(module: str) -> tuple[Hypothesis, ...]:
-    """What holds throughout the topic of a module: HYPOTHESES of the module ``hypotheses`` beside it."""
+    """What holds throughout the topic of a module: HYPOTHESES of the module ``hypotheses`` of its package."""
     name = beside(module)
     try:
         found = importlib.util.find_spec(name)
@@ -341,7 +342,7 @@ def of_topic(module: str) -> tuple[Hypothesis, ...]:
 
 def beside(module: str) -> str:
     """The module that holds the hypotheses of the topic of another one."""
-    return f"{module.rpartition('.')[0] or module}.hypotheses"
+    return f"{home(module)}.hypotheses"
 
 
 def silent(result: Result | PrintedForm) -> tuple[str, ...]:

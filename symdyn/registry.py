@@ -11,26 +11,27 @@ from __future__ import annotations
 import ast
 import difflib
 import functools
-import importlib
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from symdyn.packages import (
+    DERIVATIONS,
+    STUDIES,
+    PackageError,
+    announced,
+    declarations,
+    imported,
+    package_files,
+    packages,
+)
 
 if TYPE_CHECKING:
     from symdyn.result import PrintedForm, Result
 
 DECORATORS = ("result", "printed", "study")
-OWN = "symdyn-learning"
-
-
-class PackageError(LookupError):
-    """An entry point names something other than an installed package of modules, or the modules of the packages do not
-    agree on what their keys mean.
-    """
 
 
 @dataclass(frozen=True)
@@ -54,31 +55,10 @@ class Broken:
     reason: str
 
 
-def _packages(group: str) -> dict[str, str]:
-    """The packages of a group by the names of their entry points, without those that share a name."""
-    return {name: points[0].value for name, points in _announced(group).items() if len(points) == 1}
-
-
-def _announced(group: str) -> dict[str, list[EntryPoint]]:
-    """The entry points of a group by name; of a name that symdyn's own distribution uses, its own alone."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in entry_points(group=group):
-        found.setdefault(point.name, {}).setdefault(point.value, point)
-    if not found:
-        raise PackageError(
-            f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
-        )
-    return {name: _own(points) or list(points.values()) for name, points in found.items()}
-
-
-def _own(points: dict[str, EntryPoint]) -> list[EntryPoint]:
-    return [point for point in points.values() if point.dist is not None and point.dist.name == OWN]
-
-
 def _sharing_a_name(group: str) -> Iterator[Broken]:
-    kept = _packages(group)
+    kept = packages(group)
     for point in entry_points(group=group):
-        first = kept.get(point.name) or _announced(group)[point.name][0].value
+        first = kept.get(point.name) or announced(group)[point.name][0].value
         if point.value != first:
             yield Broken(
                 point.value,
@@ -86,66 +66,6 @@ def _sharing_a_name(group: str) -> Iterator[Broken]:
                 f"the entry point '{point.name}' of '{group}' names {first} and again {point.value}: give each package "
                 "a name of its own",
             )
-
-
-def package_files(package: str) -> Iterator[tuple[str, Path]]:
-    """The modules of a package and their files, found without importing it.
-
-    Raises PackageError, which says why, for what is not the name of an installed package.
-    """
-    try:
-        spec = importlib.util.find_spec(package)
-    except ModuleNotFoundError as error:
-        if not f"{package}.".startswith(
-            f"{error.name}."
-        ):  # a package above it wants another that is not there
-            raise PackageError(_not_imported(package, error)) from error
-        spec = None
-    except (Exception, SystemExit) as error:  # whatever the code of a package above it raises
-        raise PackageError(_not_imported(package, error)) from error
-    if spec is None:
-        raise PackageError(f"the package '{package}' that an entry point names is not installed")
-    if not spec.submodule_search_locations:
-        raise PackageError(
-            f"the entry point '{package}' names a module; name a package, the folder that holds the modules"
-        )
-    files: dict[str, Path] = {}
-    for folder in spec.submodule_search_locations:
-        # The first folder that has a module is the one that Python imports it from.
-        try:
-            names = sorted(file for file in Path(folder).iterdir() if file.suffix == ".py")
-        except OSError as error:
-            raise PackageError(
-                f"the folder {folder} of the package '{package}' cannot be read: {error.strerror}"
-            ) from None
-        for file in names:
-            files.setdefault(package if file.stem == "__init__" else f"{package}.{file.stem}", file)
-    yield from files.items()
-
-
-def imported(module: str) -> ModuleType:
-    """A module of a package. Raises PackageError, which says why, where its code does not let it be imported."""
-    try:
-        return importlib.import_module(module)
-    except PackageError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise PackageError(_not_imported(module, error)) from error
-
-
-def _not_imported(module: str, error: BaseException) -> str:
-    return f"'{module}' cannot be imported ({said(error)}): correct it, or uninstall its package"
-
-
-def said(error: BaseException) -> str:
-    """The kind of an error and what it says, in one line, whatever its text raises itself."""
-    try:
-        words = " ".join(str(error).split())
-    except Exception:
-        words = ""
-    if isinstance(error, PackageError):
-        return words
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 @functools.cache
@@ -158,7 +78,7 @@ def index(kind: str = "result") -> tuple[IndexEntry, ...]:
         raise ValueError(f"kind is one of {', '.join(DECORATORS)}, not '{kind}'")
     found: dict[str, list[IndexEntry]] = {}
     left_out = list(_sharing_a_name(_group(kind)))
-    for topic, package in _packages(_group(kind)).items():
+    for topic, package in packages(_group(kind)).items():
         entries, unread = _scanned(topic, package)
         left_out.extend(unread)
         for e in entries:
@@ -171,7 +91,7 @@ def index(kind: str = "result") -> tuple[IndexEntry, ...]:
 
 
 def _group(kind: str) -> str:
-    return "symdyn.studies" if kind == "study" else "symdyn.derivations"
+    return STUDIES if kind == "study" else DERIVATIONS
 
 
 @functools.cache
@@ -194,7 +114,7 @@ def _scanned(topic: str, package: str) -> tuple[tuple[IndexEntry, ...], tuple[Br
 def named(name: str) -> tuple[IndexEntry, ...]:
     """The results that a key or a ledger id names; a key is looked up in the source of its own topic alone."""
     topic = name.partition(".")[0]
-    package = _packages(_group("result")).get(topic)
+    package = packages(_group("result")).get(topic)
     if package is not None:
         found = [e for e in _scanned(topic, package)[0] if e.key == name and e.kind != "study"]
         if len(found) == 1 and found[0].kind == "result":
@@ -230,28 +150,6 @@ def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
                 doc = ((ast.get_docstring(node) or "").strip() or node.name).splitlines()[0].rstrip(".")
                 key = ids[0] if call.func.id == "study" else f"{topic}.{node.name}"
                 yield IndexEntry(key, topic, ids, doc, module, call.func.id)
-
-
-def declarations(file: Path, marks: tuple[str, ...] = ()) -> list[ast.stmt]:
-    """The statements of a module, in the encoding that it names; none where it has none of some ``marks``.
-
-    Raises PackageError, which says why, for what is no file, and for a source that Python does not read.
-    """
-    if not file.is_file():
-        raise PackageError(
-            f"{file} is no file but a folder, a pipe or a link to nothing: remove or rename it"
-        )
-    try:
-        source = file.read_bytes()
-        if marks and not any(mark.encode() in source for mark in marks):
-            return []
-        return ast.parse(source, filename=str(file)).body
-    except OSError as error:
-        raise PackageError(f"{file} cannot be read: {error.strerror}") from None
-    except SyntaxError as error:
-        raise PackageError(f"{file}, line {error.lineno}, cannot be read: {error.msg}") from None
-    except (ValueError, LookupError, RecursionError, MemoryError) as error:
-        raise PackageError(f"{file} cannot be read: {said(error)}") from None
 
 
 def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:
@@ -371,7 +269,7 @@ def verify_study(key: str) -> dict[str, Any]:
     found = next((e for e in index("study") if e.key == key), None)
     if found is None:
         raise _missing("study", key, {e.key for e in index("study")})
-    package = imported(_packages("symdyn.studies")[found.topic])
+    package = imported(packages(STUDIES)[found.topic])
     if not hasattr(package, "verify_claims"):
         raise RuntimeError(
             f"{package.__name__} does not tell what its studies show: write `from numerics.evidence import "

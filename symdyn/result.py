@@ -23,6 +23,7 @@ from symdyn.calculus.vectors import Dot
 from symdyn.domain import Domain
 from symdyn.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
 from symdyn.notation import GLOSSARIES, Term, vocabulary
+from symdyn.packages import topic_of
 from symdyn.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
 from symdyn.statement import Statement, vocabulary_of
@@ -61,7 +62,7 @@ class Result:
         self.function = function
         self.module = function.__module__
         self.name = function.__name__
-        self.topic = topic or _topic_of(self.module)
+        self.topic = topic or topic_of(self.module)
         self.ledger = tuple(ledger)
         self.domain = domain
         self.uses = tuple(uses)
@@ -263,7 +264,7 @@ class PrintedForm:
 
     @property
     def key(self) -> str:
-        return f"{_topic_of(self.function.__module__)}.{self.function.__name__}"
+        return f"{topic_of(self.function.__module__)}.{self.function.__name__}"
 
     @property
     def entry(self) -> Entry:
@@ -284,7 +285,7 @@ class PrintedForm:
 
     @cached_property
     def statement(self) -> Statement:
-        with vocabulary(_topic_of(self.function.__module__)):
+        with vocabulary(topic_of(self.function.__module__)):
             statement = self.function()
         if not isinstance(statement, Statement):
             raise TypeError(f"{self.key}: a printed form returns a statement, not {type(statement).__name__}")
@@ -329,11 +330,6 @@ class PrintedVerdict:
 
 REGISTERED: dict[str, Result] = {}
 PRINTED: dict[str, PrintedForm] = {}
-
-
-def _topic_of(module: str) -> str:
-    parts = module.split(".")
-    return parts[-2] if len(parts) > 1 else parts[-1]
 
 
 def result(**options: Any) -> Callable[[Callable[[], Statement]], Result]:

@@ -30,6 +30,7 @@ from numerics.study import (
     load_study,
     recomputed_claims,
 )
+from symdyn.packages import home
 
 FOLDER = Path(__file__).parent
 SCHEMA = 3
@@ -56,7 +57,7 @@ def evidence_folder(module: str) -> Path:
     is beside ``numerics/studies``, or in that package where no other holds it. Raises EvidenceError for a module
     outside of any package.
     """
-    package = module.rpartition(".")[0]
+    package = home(module) if "." in module else ""
     if package == OWN_STUDIES:
         return FOLDER
     spec = importlib.util.find_spec(package) if package else None

@@ -15,8 +15,9 @@ from symdyn.auditing import AuditEntry, audit
 from symdyn.hypothesis import Hypothesis
 from symdyn.inference import Rule
 from symdyn.notation import GLOSSARIES
+from symdyn.packages import PackageError
 from symdyn.paper import Entry, Paper, entry, ledger
-from symdyn.registry import PackageError, index, load, printed_forms
+from symdyn.registry import index, load, printed_forms
 from symdyn.render.latex import set_formula, statement_latex
 from symdyn.render.prose import from_ascii
 from symdyn.statement import Chain, Experiment, Statement

@@ -15,8 +15,9 @@ import pytest
 import numerics.study
 from symdyn import auditing, cli
 from symdyn.cache import digest
+from symdyn.packages import PackageError
 from symdyn.paper import entry
-from symdyn.registry import PackageError, _scanned, broken, index, load, results, verify_study
+from symdyn.registry import _scanned, broken, index, load, results, verify_study
 from symdyn.result import PRINTED, REGISTERED
 
 WHOLE = "single_neuron.conserved_delta"

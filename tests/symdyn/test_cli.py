@@ -200,12 +200,12 @@ def announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
     package.mkdir(parents=True)
     (package / "argument.py").write_text(OWN_RESULT, encoding="utf-8")
     (tmp_path / "my_package" / "plain.py").write_text(OWN_RESULT, encoding="utf-8")
-    packages = registry._packages
+    packages = registry.packages
 
     def announce(name: str) -> None:
         monkeypatch.setattr(
             registry,
-            "_packages",
+            "packages",
             lambda group: packages(group) | ({"my_topic": name} if group.endswith("derivations") else {}),
         )
 

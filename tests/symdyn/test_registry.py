@@ -11,8 +11,9 @@ import pytest
 
 import symdyn
 from symdyn import registry
-from symdyn.auditing import verify_job
-from symdyn.registry import PackageError, _scanned, broken, index, load, printed_forms, results
+from symdyn.hypothesis import of_topic
+from symdyn.packages import PackageError, home, topic_of
+from symdyn.registry import _scanned, broken, index, load, printed_forms, results
 from symdyn.result import PRINTED, REGISTERED
 
 
@@ -155,14 +156,66 @@ def test_a_topic_that_is_not_that_of_the_entry_point_is_named(package):
         results("sums")
 
 
-def test_an_entry_point_of_another_name_than_the_folder_is_named(package, tmp_path, monkeypatch):
+def test_the_topic_is_the_name_of_the_entry_point_not_of_a_folder(package, tmp_path, monkeypatch):
     (package / "argument.py").write_text(FORM)
     announce(monkeypatch, tmp_path, "my_sums", "sums")
-    message = r"is sums\.square, but .* the topic 'my_sums': rename the entry point or the folder"
-    with pytest.raises(PackageError, match=message):
-        printed_forms("my_sums")
-    with pytest.raises(PackageError, match=message):
-        verify_job("printed", "my_sums.square")
+    assert [form.key for form in printed_forms("my_sums")] == ["my_sums.square"]
+    assert [e.topic for e in index("printed") if e.key == "my_sums.square"] == ["my_sums"]
+
+
+NESTED = """
+import sympy as sp
+from symdyn.result import result
+from symdyn.statement import Identity
+
+x = sp.Symbol("x", real=True)
+
+
+@result()
+def cube():
+    "The cube of a sum."
+    return Identity((x + 1) ** 3, x**3 + 3 * x**2 + 3 * x + 1)
+"""
+
+
+def test_modules_in_folders_belong_to_the_topic_of_their_package(package):
+    inner = package / "powers" / "odd"
+    inner.mkdir(parents=True)
+    (package / "powers" / "__init__.py").write_text("")
+    (inner / "__init__.py").write_text("")
+    (inner / "third.py").write_text(NESTED)
+    (package / "notes").mkdir()  # a folder that is no package holds no modules
+    (package / "notes" / "fourth.py").write_text(NESTED)
+    (inner / "again").symlink_to(package / "powers")  # a circle of folders ends
+    assert {e.key: e.module for e in index() if e.topic == "sums"} == {
+        "sums.square": "sums.argument",
+        "sums.cube": "sums.powers.odd.third",
+    }
+    assert load("sums.cube").verify().holds is True
+    assert home("sums.powers.odd.third") == "sums"
+    assert topic_of("sums.powers.odd.third") == "sums"
+
+
+def test_the_hypotheses_of_a_topic_hold_in_its_folders_too(package):
+    (package / "powers").mkdir()
+    (package / "powers" / "__init__.py").write_text("")
+    (package / "powers" / "third.py").write_text(NESTED)
+    (package / "hypotheses.py").write_text(
+        "from symdyn.hypothesis import standing\nHYPOTHESES = (standing('Sec. 1', 'x > 0', 'd'),)\n"
+    )
+    assert [h.words for h in of_topic("sums.powers.third")] == ["x > 0"]
+
+
+def test_a_package_within_another_that_announces_itself_is_a_topic_of_its_own(package, tmp_path, monkeypatch):
+    (package / "__init__.py").write_text("")
+    inner = package / "powers"
+    inner.mkdir()
+    (inner / "__init__.py").write_text("")
+    (inner / "third.py").write_text(NESTED)
+    other = tmp_path / "other"
+    other.mkdir()
+    announce(monkeypatch, other, "powers", "sums.powers")
+    assert {e.key for e in index() if e.module.startswith("sums.")} == {"sums.square", "powers.cube"}
 
 
 def test_two_packages_of_one_name_are_refused_with_both_named(package, tmp_path, monkeypatch):
