@@ -77,7 +77,7 @@ def reference(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, t: float) -> np
 
 def measure(size: int) -> dict[str, object]:
     """Times and errors at every horizon."""
-    from derivations.prior_knowledge.functions import network_function, qqt
+    from derivations.prior_knowledge import network_function, qqt
 
     W1, W2, sigma = random_starts(size, STARTS)
     moments = np.array([HORIZONS[0] * place for place in REFERENCE_PLACES])

@@ -66,7 +66,7 @@ def reference(a0, w0, beta_star):
 
 def measure() -> dict[str, object]:
     """Times and errors of the exact solution and of every integrator, and what follows from them."""
-    from derivations.single_neuron.functions import trajectory
+    from derivations.single_neuron import trajectory
 
     a0, w0, beta_star = random_networks()
     times = np.linspace(0.0, HORIZON, TIMES)

@@ -33,7 +33,7 @@ REPEATS = 3
 
 def random_start(seed: int = 0):
     """nu0, C0 and G of a network that is isotropic with balance ``BALANCE``."""
-    from derivations.wide_linear.functions import isotropic_init
+    from derivations.wide_linear import isotropic_init
 
     rng = np.random.default_rng(seed)
     A, W = isotropic_init(SIZE, SIZE, SIZE, BALANCE, rng, scale=SCALE)
@@ -116,7 +116,7 @@ def least_times(tasks) -> list[float]:
 
 def measure() -> dict[str, object]:
     """Times and errors of the closed form and of every integrator, and what follows from them."""
-    from derivations.wide_linear.functions import matrix_riccati
+    from derivations.wide_linear import matrix_riccati
 
     start = random_start()
     known = reference(*start)

@@ -101,7 +101,7 @@ def foretold_and_measured(
     whose loss it is. ``cfg`` has the names of ``SETTING`` and the "rate" and "steps" of each task; cells and figure are
     as in ``drawn_sequences``.
     """
-    from derivations.prior_knowledge.task_functions import forgetting
+    from derivations.prior_knowledge.evaluators.next_task import forgetting
 
     X, Y, W1, W2 = drawn_sequences(cells, cfg, count, figure)
     kind = cells[0]["activation"]

@@ -52,7 +52,7 @@ def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Se
     W1, W2, sigma = plain(W1=W1, W2=W2, sigma=sigma)
     (times,) = doubles(times=times)
     if kind == BALANCED:
-        from derivations.prior_knowledge.flow_functions import qqt
+        from derivations.prior_knowledge.evaluators.representations import qqt
 
         return qqt(times, W1, W2, sigma)
     from numerics.flows import wide_gradient_flow

@@ -1,34 +1,54 @@
 """The deep linear network f(x) = aᵀW_L⋯W_1x (kunin2024, Sec. 4 and App. B.2).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS = (
-    "preconditioner",
-    "isotropic_preconditioner",
-    "isotropic_init",
-    "inductive_bias",
-    "interpolating_solution",
+CONTENTS = (
+    Section(
+        "The network and isotropic weights",
+        "network",
+        "model",
+        "layer_velocity",
+        "isotropic_network",
+        "orthogonal_start",
+        "conserved_structure",
+        "possible_balances",
+        "gaussian_defects",
+    ),
+    Section(
+        "The preconditioner",
+        "preconditioning",
+        "forward_products",
+        "backward_signals",
+        "norm_of_beta",
+        "outer_product_of_beta",
+        "telescoped_norm",
+        "isotropic_dynamics",
+        "first_layer",
+        "closed_preconditioner",
+        "rich_gram",
+        "rich_preconditioner",
+        "rich_inverse",
+    ),
+    Section(
+        "Implicit bias",
+        "interpolators",
+        "dual_variable",
+        "balanced_potential",
+        "rich_potential",
+        "implicit_bias",
+        "interpolator",
+    ),
 )
+EVALUATORS = {
+    "inductive_bias": "learned",
+    "interpolating_solution": "learned",
+    "isotropic_init": "weights",
+    "isotropic_preconditioner": "weights",
+    "preconditioner": "weights",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.deep_linear.functions"), name)
-    for entry in index():
-        if entry.key == f"deep_linear.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.deep_linear' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "deep_linear")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from derivations.deep_linear.bias import drawn_start, log_e, log_s
-from derivations.deep_linear.rich import drawn, log_norm, rho
+from derivations.deep_linear.interpolators.dual_variables import drawn_start, log_e, log_s
+from derivations.deep_linear.preconditioning.rich import drawn, log_norm, rho
 from derivations.deep_linear.symbols import L, S, beta, e, sigma, sigma_a, width, x
 from symdyn.calculus.gram import norm2
 from symdyn.hypothesis import meaning, standing, stated

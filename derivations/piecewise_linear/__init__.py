@@ -1,35 +1,63 @@
 """Networks with a piecewise linear activation, most of all f(x) = aᵀσ(Wx) (kunin2024, Sec. 5, App. C and D.1).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS = (
-    "Regions",
-    "coordinates_rhs",
-    "ntk",
-    "scale_init",
-    "activation_regions",
-    "two_colouring",
+CONTENTS = (
+    Section(
+        "The network and what it can represent",
+        "network",
+        "activation",
+        "neuron_flow",
+        "conserved_delta",
+        "neuron_function_dynamics",
+        "neuron_preconditioner",
+        "tangent_kernel",
+        "spherical_coordinates",
+        "spherical_dynamics",
+        "representable_functions",
+    ),
+    Section(
+        "Activation regions",
+        "input_space",
+        "activation_region",
+        "pattern_count",
+        "region_count",
+        "predictor_boundary",
+        "parity_rule",
+        "two_colours",
+        "partition",
+    ),
+    Section(
+        "Upstream, balanced and downstream neurons",
+        "regimes",
+        "downstream_limit",
+        "balanced_dynamics",
+        "upstream_limit",
+        "alignment_speed",
+        "vanishing_network",
+        "symmetrised_start",
+        "balanced_base",
+        "relative_scale",
+    ),
+    Section(
+        "Wide networks at random initialisation",
+        "infinite_width",
+        "balances_at_random",
+        "movement_by_fitting",
+        "phase_boundary",
+    ),
 )
+EVALUATORS = {
+    "Regions": "arrangement",
+    "activation_regions": "arrangement",
+    "coordinates_rhs": "layers",
+    "ntk": "layers",
+    "scale_init": "layers",
+    "two_colouring": "arrangement",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.piecewise_linear.functions"), name)
-    for entry in index():
-        if entry.key == f"piecewise_linear.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.piecewise_linear' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "piecewise_linear")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.piecewise_linear import expressivity, leaky_relu, regions, teacher_student
+from derivations.piecewise_linear.input_space import regions
+from derivations.piecewise_linear.network import expressivity, leaky_relu
+from derivations.piecewise_linear.regimes.neuron_regimes import teacher_student
 from derivations.piecewise_linear.symbols import (
     C,
     N,

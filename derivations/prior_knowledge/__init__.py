@@ -1,46 +1,122 @@
 """Two-layer linear networks that learn from structured initial weights (braun2022).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS: tuple[str, ...] = (
-    "ata",
-    "ata_2x2",
-    "effective_start",
-    "forgetting",
-    "learnable",
-    "missed_modes",
-    "network_function",
-    "ntk",
-    "offdiagonal_peak",
-    "qqt",
-    "reversal",
-    "reversal_like",
-    "rsm_input",
-    "rsm_output",
-    "separatrix_distance",
-    "shallow",
-    "weights",
+CONTENTS = (
+    Section(
+        "The network and its representations",
+        "network",
+        "network_output",
+        "correlations",
+        "mean_squared_error",
+        "gradient_flow",
+        "whitened_inputs",
+        "conserved_balance",
+        "input_similarity",
+        "output_similarity",
+        "tangent_kernel",
+        "task_similarity",
+        "tree_similarity",
+        "one_layer",
+    ),
+    Section(
+        "The matrix Riccati equation and its solution",
+        "riccati",
+        "stacked_layers",
+        "blocks",
+        "weight_riccati",
+        "solution_from_any_start",
+        "fukumizu_form",
+        "equal_dimensions",
+        "weights_with_rotation",
+        "singular_basis_of_flow",
+        "exact_solution",
+        "balanced_blocks",
+        "steady_state",
+        "compact_singular_values",
+        "complements",
+        "overlaps",
+        "invertible_overlap",
+        "full_rank",
+        "condition_of_fukumizu_form",
+        "condition_of_exact_solution",
+    ),
+    Section(
+        "Modes and their coupling",
+        "decoupling",
+        "shared_singular_vectors",
+        "two_by_two",
+        "explicit_solution",
+        "decoupled_modes",
+        "coupling_vanishes",
+        "modes_of_small_starts",
+        "silent_alignment",
+        "small_equal_modes",
+        "large_equal_modes",
+        "aligned_start",
+        "connections",
+        "meaning_of_connections",
+        "singular_vectors_of_the_start",
+        "coupling_rises_and_falls",
+        "time_of_peak",
+        "half_learned_at_peak",
+        "peak_before_learned",
+        "no_peak_of_large_starts",
+        "logistic_from_pivots",
+    ),
+    Section(
+        "From which starts the task is learned",
+        "convergence",
+        "rich_solutions",
+        "task_agnostic_starts",
+        "speed_of_large_starts",
+        "wait_of_turned_starts",
+    ),
+    Section(
+        "Tasks in a row: forgetting, reversal, revision",
+        "tasks",
+        "tasks_in_a_row",
+        "learned_from_overlap",
+        "loss_of_another_task",
+        "constant_of_the_loss",
+        "amount_of_forgetting",
+        "reversed_connections",
+        "reversal_fails",
+        "singular_overlap",
+        "catastrophic_slowing",
+        "escape_needs_a_perturbation",
+        "swap_is_reversal",
+        "relabelings_like_reversal",
+    ),
+    Section(
+        "The forms in which quantities are computed",
+        "",
+        "stable_forms",
+    ),
 )
+EVALUATORS = {
+    "Learnable": "learnability",
+    "ata": "overlaps",
+    "ata_2x2": "overlaps",
+    "effective_start": "effective_pivots",
+    "forgetting": "next_task",
+    "learnable": "learnability",
+    "missed_modes": "relabelings",
+    "network_function": "representations",
+    "ntk": "representations",
+    "offdiagonal_peak": "overlaps",
+    "qqt": "representations",
+    "reversal": "next_task",
+    "reversal_like": "relabelings",
+    "rsm_input": "representations",
+    "rsm_output": "representations",
+    "separatrix_distance": "separatrix",
+    "shallow": "next_task",
+    "weights": "weight_flow",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.prior_knowledge.functions"), name)
-    for entry in index():
-        if entry.key == f"prior_knowledge.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.prior_knowledge' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "prior_knowledge")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

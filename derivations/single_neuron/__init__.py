@@ -1,36 +1,189 @@
 """The single-neuron linear network f(x) = a wᵀx (kunin2024, Sec. 3 and App. A).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS = (
-    "trajectory",
-    "mu_phi",
-    "basin",
-    "separatrix_distance",
-    "crossing_time",
-    "implicit_bias",
-    "nullspace_alpha",
+CONTENTS = (
+    Section(
+        "The network, what it conserves, and the landscape of its loss",
+        "network",
+        "model",
+        "squared_loss",
+        "gradient_flow",
+        "whitened_flow",
+        "rescale_symmetry",
+        "tangent_kernel",
+        "kernel_matrix",
+        "output_dynamics",
+        "neuron_kernel",
+        "conserved_delta",
+        "hyperboloid_geometry",
+        "regime",
+        "upstream_sheets",
+        "upstream_sign",
+        "downstream_sheet",
+        "global_minima",
+        "saddle_set",
+        "unit_rate_weights",
+        "absorbed_polar_dynamics",
+        "polar_dynamics_of_unit_product",
+        "absorbed_function_dynamics",
+    ),
+    Section(
+        "Coordinates: signed norm and cosine, the plane of a and ω, two modes",
+        "coordinates",
+        "polar_coordinates",
+        "layer_norms",
+        "polar_dynamics",
+        "span_invariance",
+        "coefficient_across",
+        "weights_from_phi",
+        "weights_from_mu",
+        "planar_dynamics",
+        "dynamics_across",
+    ),
+    Section(
+        "Exact trajectories",
+        "solution",
+        "nu_dynamics",
+        "nu_solution",
+        "upsilon_dynamics",
+        "upsilon_solution",
+        "nu_pole",
+        "readout_dynamics",
+        "nu_by_angle",
+        "upstream_readout",
+        "mu_phi_from_nu_a",
+        "balanced_dynamics",
+        "balanced_sign",
+        "balanced_alignment",
+        "balanced_size_dynamics",
+        "balanced_size",
+        "balanced_constant",
+        "balanced_saddle",
+        "single_zero",
+        "invariant_orthants",
+        "projection_dynamics",
+        "solution_without_crossing",
+        "zero_is_passed_once",
+        "rank_is_lost_at_a_crossing",
+        "bias_through_a_crossing",
+        "linear_modes",
+        "solution_for_every_balance",
+        "solution_keeps_balance",
+        "zero_crossing_time",
+        "special_cases",
+    ),
+    Section(
+        "Basins of attraction and their separatrix",
+        "basins",
+        "surface_empty_upstream",
+        "final_branch",
+        "separating_surface",
+        "sign_change_condition",
+        "basin_by_alignment",
+    ),
+    Section(
+        "Phases of learning and silent alignment",
+        "phases",
+        "upstream_speeds",
+        "upstream_fitting",
+        "downstream_fitting",
+        "downstream_alignment",
+        "downstream_delay",
+        "two_phases",
+        "kernel_in_two_stages",
+    ),
+    Section(
+        "The preconditioner M(β)",
+        "preconditioning",
+        "function_dynamics",
+        "loss_gradient",
+        "readout_square",
+        "input_weights_square",
+        "preconditioner",
+        "balanced_preconditioner",
+        "positive_definite",
+        "inverse_preconditioner",
+        "rank_one_update",
+        "rank_one_inverse",
+        "upstream_preconditioner",
+        "downstream_preconditioner",
+        "validity",
+    ),
+    Section(
+        "The tangent kernel and how far it moves",
+        "kernel",
+        "kernel_from_preconditioner",
+        "preconditioner_dynamics",
+        "kernel_change_regimes",
+        "kernel_distance",
+        "kernel_distance_is_scale_free",
+        "kernel_distance_range",
+    ),
+    Section(
+        "Mirror flows and the potential Φ_δ",
+        "mirror",
+        "symmetry_criterion",
+        "isotropic_condition",
+        "warped_condition",
+        "radial_hessian",
+        "inverse_in_two_functions",
+        "obstruction_value",
+        "inverse_is_no_hessian",
+        "warp_law",
+        "time_warp",
+        "warp_is_unique",
+        "time_warp_condition",
+        "warped_time",
+        "mirror_flow",
+        "hessian_requirement",
+        "integrated_mirror_flow",
+        "kkt_multiplier",
+        "same_minimiser",
+        "bregman_projection",
+        "derivative_conditions",
+        "radial_solution",
+        "convex_with_minimum_at_zero",
+        "least_value",
+        "potential",
+        "grad_potential",
+        "hess_potential",
+    ),
+    Section(
+        "Implicit bias",
+        "interpolators",
+        "linear_term",
+        "implicit_bias_of_the_neuron",
+        "vanishing_initialization",
+        "potential_equivalence",
+        "azulay_theorem",
+        "null_part_is_kept",
+        "final_readout_square",
+        "learned_interpolator",
+        "gradients_on_the_line",
+        "equation_on_the_line",
+        "position_on_the_line",
+        "line_is_a_special_case",
+        "reversed_position",
+    ),
+    Section(
+        "The forms in which quantities are computed",
+        "",
+        "stable_forms",
+    ),
 )
+EVALUATORS = {
+    "basin": "separatrix",
+    "crossing_time": "separatrix",
+    "implicit_bias": "interpolation",
+    "mu_phi": "exact_solution",
+    "nullspace_alpha": "interpolation",
+    "separatrix_distance": "separatrix",
+    "trajectory": "exact_solution",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.single_neuron.functions"), name)
-    for entry in index():
-        if entry.key == f"single_neuron.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.single_neuron' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "single_neuron")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from derivations.single_neuron.modes import lambda_minus, lambda_plus, rate
+from derivations.single_neuron.coordinates.modes import lambda_minus, lambda_plus, rate
 from derivations.single_neuron.quantities import (
     kappa,
     kappa_minus,

@@ -1,44 +1,109 @@
 """The wide linear network f(x) = AᵀWx with h hidden neurons and c outputs (kunin2024, Sec. 4 and App. B.1).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS = (
-    "conserved",
-    "preconditioner",
-    "neuron_sum",
-    "isotropic_preconditioner",
-    "isotropic_init",
-    "matrix_riccati",
-    "regime",
-    "hyperbolic_entropy",
-    "hyperbolic_entropy_gradient",
-    "hyperbolic_entropy_hessian",
-    "isotropic_flow",
-    "neuron_preconditioners",
-    "signed_svd_path",
-    "unvec",
-    "vec",
+CONTENTS = (
+    Section(
+        "The network and its balances",
+        "network",
+        "model",
+        "gradient_flow",
+        "conserved_balance",
+        "kronecker_sum",
+        "vec_of_a_product",
+        "beta_dynamics",
+        "vectorised_beta_dynamics",
+        "tangent_kernel",
+        "neuron_surface",
+        "unique_root",
+        "completed_square",
+        "input_gram",
+        "readout_gram",
+    ),
+    Section(
+        "Isotropic and Gaussian initialisations",
+        "starts",
+        "isotropic_initialisation",
+        "isotropic_dimensions",
+        "gaussian_balance",
+        "orthogonal_columns",
+        "gaussian_width",
+    ),
+    Section(
+        "The preconditioner",
+        "preconditioning",
+        "gram_of_a_neuron",
+        "norms_of_a_neuron",
+        "outer_products_of_a_neuron",
+        "part_of_a_neuron",
+        "neuron_decomposition",
+        "one_output_preconditioner",
+        "one_input_preconditioner",
+        "one_neuron_limits",
+        "scalar_preconditioner",
+        "large_balance_limit",
+        "spans_of_the_neurons",
+        "isotropic_form",
+        "self_consistent_dynamics",
+        "isotropic_limits",
+    ),
+    Section(
+        "Exact trajectories",
+        "solution",
+        "singular_value_derivative",
+        "aligned_layers",
+        "singular_value_dynamics",
+        "singular_value_gradient",
+        "aligned_learning",
+        "neuron_variables",
+        "signed_norm_dynamics",
+        "cosine_dynamics",
+        "overlaps_from_norms",
+        "ratio_dynamics",
+        "gram_dynamics",
+        "riccati_linearised",
+        "bernoulli_linearised",
+        "riccati_integrals",
+        "closed_form",
+        "decoupling",
+    ),
+    Section(
+        "The mirror flow of the singular values",
+        "mirror",
+        "entropy",
+        "mirror_flow",
+        "entropy_limits",
+    ),
+    Section(
+        "Lazy, rich and delayed rich",
+        "regimes",
+        "lazy_regime",
+        "narrowing_and_expanding",
+        "delayed_rich_regime",
+        "wide_enough",
+    ),
 )
+EVALUATORS = {
+    "LinearFlow": "isotropic_flow",
+    "conserved": "weights",
+    "hyperbolic_entropy": "hyperbolic_entropy",
+    "hyperbolic_entropy_gradient": "hyperbolic_entropy",
+    "hyperbolic_entropy_hessian": "hyperbolic_entropy",
+    "isotropic_flow": "isotropic_flow",
+    "isotropic_init": "isotropic_balance",
+    "isotropic_preconditioner": "isotropic_balance",
+    "matrix_riccati": "matrix_riccati_flow",
+    "neuron_preconditioners": "weights",
+    "neuron_sum": "weights",
+    "preconditioner": "weights",
+    "regime": "regime_decision",
+    "signed_svd_path": "singular_path",
+    "unvec": "weights",
+    "vec": "weights",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.wide_linear.functions"), name)
-    for entry in index():
-        if entry.key == f"wide_linear.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.wide_linear' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "wide_linear")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

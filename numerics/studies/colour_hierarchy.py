@@ -74,8 +74,8 @@ def _starts(cell, cfg):
 
 def _race(W1, W2, sigma, reflected, cfg):
     """Numbers and curves of every pair of a known start and a random one, which follow each other in the stack."""
-    from derivations.prior_knowledge.flow_functions import network_function
-    from derivations.prior_knowledge.separatrix_functions import separatrix_distance
+    from derivations.prior_knowledge.evaluators.representations import network_function
+    from derivations.prior_knowledge.evaluators.separatrix import separatrix_distance
     from numerics.learned_starts import finite_or_none
     from numerics.relearning import learning_time, losses, train
 
@@ -116,8 +116,8 @@ def _other_side(W1, W2, sigma, horizon):
     """The loss that the exact flow keeps on the tree with one feature direction reflected, and its prediction."""
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import network_function
-    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.evaluators.learnability import learnable
+    from derivations.prior_knowledge.evaluators.representations import network_function
     from numerics.relearning import losses
 
     U, S, Vt = np.linalg.svd(sigma)

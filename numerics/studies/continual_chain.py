@@ -82,7 +82,7 @@ def _compared(cell, cfg, X, Y, W1, W2, trained):
     """One network, trained with each number of steps, against the exact chain."""
     import numpy as np
 
-    from derivations.prior_knowledge.separatrix_functions import separatrix_distance
+    from derivations.prior_knowledge.evaluators.separatrix import separatrix_distance
     from numerics.continual import correlation, losses
 
     K, T = cfg["tasks"], cfg["horizon"]
@@ -126,7 +126,7 @@ def _chain(times, W1, W2, tasks, *, restart=False):
     """
     import numpy as np
 
-    from derivations.prior_knowledge.rotation_functions import weights
+    from derivations.prior_knowledge.evaluators.weight_flow import weights
 
     parts, here = [], (W1, W2)
     for task in tasks:
@@ -157,7 +157,7 @@ def _run_squares(batch, cfg):
     """Networks with as many inputs as outputs that have learned one task, and how long they need for the next."""
     import numpy as np
 
-    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.evaluators.learnability import learnable
     from numerics.linear_descent import descend, stacked
 
     W1, W2, first, second = stacked(_square_pair(cell["seed"], cfg) for cell in batch)

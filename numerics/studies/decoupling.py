@@ -87,7 +87,7 @@ def _run_cell(cell, cfg):
     """The networks of one task and one variance, trained at each rate, against the exact solution."""
     import numpy as np
 
-    from derivations.prior_knowledge.decoupling_functions import ata_2x2
+    from derivations.prior_knowledge.evaluators.overlaps import ata_2x2
     from numerics.two_modes import connections, interpolated, trained
 
     task, variance = np.array(cfg["targets"][cell["target"]]), cell["variance"]
@@ -121,7 +121,7 @@ def _told(start, s):
     """The times of the peak by either formula, which are for equal modes: NaN for others."""
     import numpy as np
 
-    from derivations.prior_knowledge.decoupling_functions import offdiagonal_peak
+    from derivations.prior_knowledge.evaluators.overlaps import offdiagonal_peak
     from numerics.two_modes import printed_peak
 
     if not math.isclose(*s):

@@ -39,7 +39,7 @@ def run(batch, cfg, device, resume):
     """The networks of one number of hidden neurons, all at once."""
     import numpy as np
 
-    from derivations.prior_knowledge.decoupling_functions import ata
+    from derivations.prior_knowledge.evaluators.overlaps import ata
     from numerics.linear_descent import descend, stacked
 
     A, U, V = stacked(_start(cell, cfg) for cell in batch)

@@ -104,7 +104,7 @@ def _network(cell, cfg):
     """The start W1, W2 and the data X, Y of a cell. Cells of one seed learn the same task."""
     import numpy as np
 
-    from derivations.prior_knowledge.rotation_functions import weights
+    from derivations.prior_knowledge.evaluators.weight_flow import weights
     from numerics.linear_descent import whitened_inputs, zero_balanced_start
 
     N_i, N_h, N_o = (cfg["sizes"][name] for name in ("inputs", "hidden", "outputs"))
@@ -129,7 +129,7 @@ def _task(N_o, N_i, strengths, generator):
 
 def _exact(times, W1, W2, X, Y, tau):
     """The quantities of ``observed`` by the exact solution."""
-    from derivations.prior_knowledge.flow_functions import ntk, qqt
+    from derivations.prior_knowledge.evaluators.representations import ntk, qqt
     from numerics.linear_descent import whitened_loss
     from numerics.linear_ensembles import unexplained
 

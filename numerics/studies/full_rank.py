@@ -57,7 +57,7 @@ def _run_cell(cell, cfg, device):
     """One δ: the closed form, two solvers and trained networks."""
     import numpy as np
 
-    from derivations.single_neuron.exact_solution import trajectory
+    from derivations.single_neuron.evaluators.exact_solution import trajectory
     from numerics.flows import gradient_flow
     from numerics.init import single_neuron_start
     from numerics.kernels import kernel_distance, single_neuron_ntk
@@ -106,7 +106,7 @@ def _worst(flow, exact) -> float:
 
 def _descent(cfg, a0, w0, X, beta_star, device):
     """Deviations of trained networks from the closed form at each number of steps."""
-    from derivations.single_neuron.exact_solution import trajectory
+    from derivations.single_neuron.evaluators.exact_solution import trajectory
     from numerics.agreement import deviations, exact_trajectory, train_at_steps
 
     exact = exact_trajectory(trajectory, cfg["horizon"], cfg["records"], a0, w0, beta_star)

@@ -47,7 +47,7 @@ def cells(cfg):
 def run(batch, cfg, device, resume):
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import qqt
+    from derivations.prior_knowledge.evaluators.representations import qqt
     from numerics.data.semantic import contrasts, hierarchy
     from numerics.learned_starts import finite_or_none
     from numerics.linear_descent import stacked

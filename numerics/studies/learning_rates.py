@@ -144,7 +144,7 @@ def _exact(times, W1, W2, sigma, rest, tau):
     """The exact losses (K, T) of networks of different sizes."""
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import network_function
+    from derivations.prior_knowledge.evaluators.representations import network_function
     from numerics.linear_descent import whitened_loss
 
     return np.array(

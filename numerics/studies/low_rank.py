@@ -46,7 +46,7 @@ def _run_cell(cell, cfg, device):
     """One δ: the closed-form limit, two solvers and trained networks."""
     import numpy as np
 
-    from derivations.single_neuron.interpolation import implicit_bias
+    from derivations.single_neuron.evaluators.interpolation import implicit_bias
     from numerics.flows import gradient_flow, train_single_neuron
     from numerics.init import single_neuron_start
 

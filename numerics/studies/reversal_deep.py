@@ -147,9 +147,9 @@ def _measure(cell, W1, W2, sigma, function, times, cfg):
     """
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import qqt
-    from derivations.prior_knowledge.limit_functions import learnable
-    from derivations.prior_knowledge.task_functions import reversal
+    from derivations.prior_knowledge.evaluators.learnability import learnable
+    from derivations.prior_knowledge.evaluators.next_task import reversal
+    from derivations.prior_knowledge.evaluators.representations import qqt
     from numerics.learned_starts import crossing, finite_or_none
     from numerics.linear_descent import whitened_loss
 
@@ -193,7 +193,7 @@ def _deviation(W1, W2, sigma, rate, cfg):
     """The largest distance of gradient descent from the exact flow before the plateau."""
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import network_function
+    from derivations.prior_knowledge.evaluators.representations import network_function
     from numerics.linear_descent import descend
 
     steps = round(cfg["followed"] / rate)

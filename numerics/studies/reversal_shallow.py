@@ -35,7 +35,7 @@ def cells(cfg):
 def run(batch, cfg, device, resume):
     import numpy as np
 
-    from derivations.prior_knowledge.task_functions import shallow
+    from derivations.prior_knowledge.evaluators.next_task import shallow
     from numerics.linear_descent import whitened_loss
 
     deep_times, deep = _deep(batch, cfg)

@@ -171,7 +171,7 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
     """Training (T, ...) on Σ, the exact flow from ``start``, and when each has learned."""
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import network_function
+    from derivations.prior_knowledge.evaluators.representations import network_function
     from numerics.learned_starts import finite_or_none
     from numerics.relearning import learning_time, losses
 
@@ -193,7 +193,7 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
 
 def _second(cell, times, W1, W2, sigma, living, cfg):
     """As `_measure`, with what is predicted of the saddle."""
-    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.evaluators.learnability import learnable
     from numerics.relearning import learned_next_to
 
     start = learned_next_to(W1[0], W2[0], living)
@@ -213,7 +213,7 @@ def _escape(order, times, W1, W2, sigma, start):
     """
     import numpy as np
 
-    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.evaluators.learnability import learnable
     from numerics.learned_starts import crossing, finite_or_none
 
     values, axes = np.linalg.eigh(np.eye(8)[:, order])
@@ -240,7 +240,7 @@ def _deviations(W1, W2, sigma, cfg):
     """The largest distances of training with each step from the exact flow of the first lesson, a list a network."""
     import numpy as np
 
-    from derivations.prior_knowledge.flow_functions import network_function
+    from derivations.prior_knowledge.evaluators.representations import network_function
     from numerics.relearning import train
 
     found = []

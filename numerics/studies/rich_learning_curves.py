@@ -146,7 +146,7 @@ def _many(batch, cfg):
     """Zero-balanced starts of other seeds: distance from the separatrix, waiting time, straightness, drops."""
     import numpy as np
 
-    from derivations.prior_knowledge.separatrix_functions import separatrix_distance
+    from derivations.prior_knowledge.evaluators.separatrix import separatrix_distance
     from numerics.data.semantic import hierarchy
     from numerics.learning_curve import shape_of
     from numerics.rich_lazy import flow, start

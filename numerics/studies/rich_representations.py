@@ -97,7 +97,7 @@ def _signs(batch, cfg):
     """Zero-balanced starts whose sign is left to chance: how many are stuck, and whether the determinant tells."""
     import numpy as np
 
-    from derivations.prior_knowledge.limit_functions import learnable
+    from derivations.prior_knowledge.evaluators.learnability import learnable
     from numerics.data.semantic import hierarchy
     from numerics.learned_starts import on_wrong_side
     from numerics.linear_descent import stacked, zero_balanced_start

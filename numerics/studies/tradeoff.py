@@ -80,7 +80,7 @@ def _run_cell(cell, cfg):
     """One start: where the flow ends, and how far that is from the shortest solution and from the start."""
     import numpy as np
 
-    from derivations.single_neuron.interpolation import implicit_bias
+    from derivations.single_neuron.evaluators.interpolation import implicit_bias
     from numerics.flows import gradient_flow
     from numerics.init import single_neuron_start
 
@@ -218,7 +218,7 @@ def _over_delta(panels, results):
     """Distance and angle over δ, measured and exact."""
     import numpy as np
 
-    from derivations.single_neuron.interpolation import implicit_bias
+    from derivations.single_neuron.evaluators.interpolation import implicit_bias
     from numerics.init import single_neuron_start
     from numerics.plots import EXACT, delta_colors, style
 

@@ -53,8 +53,8 @@ def _run_cell(cell, cfg):
     """One δ and one start: the closed form on the paper's solver and on a tighter one."""
     import numpy as np
 
-    from derivations.single_neuron.exact_solution import trajectory
-    from derivations.single_neuron.separatrix import crossing_time
+    from derivations.single_neuron.evaluators.exact_solution import trajectory
+    from derivations.single_neuron.evaluators.separatrix import crossing_time
     from numerics.flows import gradient_flow
     from numerics.init import single_neuron_start
 

@@ -125,8 +125,8 @@ def _exact(cfg, A, W, beta_star, delta):
     """Times and the exact β, preconditioner M and singular values of β of one network."""
     import numpy as np
 
-    from derivations.wide_linear.isotropic_functions import isotropic_preconditioner
-    from derivations.wide_linear.linear_flow import isotropic_flow
+    from derivations.wide_linear.evaluators.isotropic_balance import isotropic_preconditioner
+    from derivations.wide_linear.evaluators.isotropic_flow import isotropic_flow
 
     times = np.linspace(0.0, cfg["horizon"], cfg["records"] + 1)
     beta = isotropic_flow(times, A, W, beta_star).beta

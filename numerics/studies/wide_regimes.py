@@ -53,7 +53,7 @@ def _run_cell(cell, cfg):
     """One network: the regime told before training, and the one measured."""
     import numpy as np
 
-    from derivations.wide_linear.regime_function import regime
+    from derivations.wide_linear.evaluators.regime_decision import regime
     from numerics.flows import wide_gradient_flow
 
     h, d, c = cell["h"], cell["d"], cell["c"]

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 
-from derivations.piecewise_linear.phase_exponent import movement_exponent
+from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from numerics.claims import (
     at_least,
     at_most,

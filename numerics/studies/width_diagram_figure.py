@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import TwoSlopeNorm
 
-from derivations.piecewise_linear.phase_exponent import movement_exponent
+from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from numerics.claims import Measurements, mean, mean_and_stderr
 from numerics.phase_plane import exponents, side
 from numerics.plots import new_figure, number, style

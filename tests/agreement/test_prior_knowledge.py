@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from derivations.prior_knowledge.functions import network_function, ntk, qqt, weights
+from derivations.prior_knowledge import network_function, ntk, qqt, weights
 from derivations.wide_linear import isotropic_init
 from numerics.flows import gradient_descent
 from numerics.linear_descent import descend, orthonormal, whitened_inputs, whitened_loss, zero_balanced_start

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from derivations.single_neuron.exact_solution import trajectory
+from derivations.single_neuron.evaluators.exact_solution import trajectory
 from numerics.agreement import QUANTITIES, delta_drift, deviations, exact_trajectory
 from numerics.order import fit_order, has_order
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 import sympy as sp
 
-from derivations.wide_linear.single_output import of_weights
+from derivations.wide_linear.solution.single_output import of_weights
 from derivations.wide_linear.symbols import Delta, mu, phi, s
 from symdyn.calculus.matrix import evaluate
 from symdyn.proof.check import decide

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import torch
 
-from derivations.deep_linear import functions as deep
-from derivations.wide_linear.functions import signed_svd_path
+import derivations.deep_linear as deep
+from derivations.wide_linear import signed_svd_path
 from numerics import (
     claims,
     ensembles,
@@ -133,7 +133,7 @@ def later() -> observers.Networks:
 
 
 def formula(t, a0, w0, beta_star, eta_a, eta_w):
-    from derivations.single_neuron.functions import trajectory
+    from derivations.single_neuron import trajectory
 
     return trajectory(t=t, a0=a0, w0=w0, beta_star=beta_star, eta_a=eta_a, eta_w=eta_w)
 

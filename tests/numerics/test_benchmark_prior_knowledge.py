@@ -36,7 +36,7 @@ def test_the_exit_status_says_whether_the_ratio_was_reached(small, monkeypatch):
 
 
 def test_the_starts_are_balanced_and_can_learn_their_tasks():
-    from derivations.prior_knowledge.functions import separatrix_distance
+    from derivations.prior_knowledge import separatrix_distance
 
     W1, W2, sigma = prior_knowledge.random_starts(4, 5)
     np.testing.assert_allclose(np.swapaxes(W2, 1, 2) @ W2, W1 @ np.swapaxes(W1, 1, 2), atol=1e-14)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from derivations.prior_knowledge import flow_functions
+from derivations.prior_knowledge.evaluators import representations as flow_functions
 from numerics.claims import Measurement, Measurements
 from numerics.study import load_study
 

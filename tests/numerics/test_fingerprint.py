@@ -488,7 +488,7 @@ def test_a_result_that_is_loaded_counts_with_its_derivation(hashed, load):
     key = '"single_neuron.conserved_delta"' if "results" not in load else '"single_neuron"'
     hashed({"study.py": with_body(f"return {load.format(key)}", top)})
     reached = set(source_of("toyroom.study", "toy").definitions)
-    assert "derivations.single_neuron.conservation.conserved_delta" in reached
+    assert "derivations.single_neuron.network.conservation.conserved_delta" in reached
     assert "symdyn.compile.function.build" in reached
     other = [name for name in reached if name.startswith("derivations.wide_linear.")]
     assert not other
@@ -581,7 +581,7 @@ MOVES = {
     "numerics.flows": "numerics.training.flow",
     "numerics.kernels": "numerics.measures.kernels",
     "numerics.ensembles": "numerics.training.ensembles",
-    "derivations.prior_knowledge.flow_functions": "derivations.prior_knowledge.evaluators.flow",
+    "derivations.prior_knowledge.evaluators.representations": "derivations.prior_knowledge.evaluators.flow",
     "symdyn.compile.linalg": "symdyn.arrays.algebra",
 }
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from derivations.prior_knowledge.limit_functions import learnable
+from derivations.prior_knowledge.evaluators.learnability import learnable
 from numerics.data.semantic import hierarchy
 from numerics.evidence import load_evidence
 from numerics.learned_starts import to_learnable_side

@@ -164,8 +164,8 @@ def test_a_verdict_is_stamped_with_all_that_its_module_imports(monkeypatch):
 
 MODULES = (
     "derivations.single_neuron.quantities",
-    "derivations.single_neuron.preconditioning",
-    "derivations.piecewise_linear.neuron",
+    "derivations.single_neuron.preconditioning.of_the_neuron",
+    "derivations.piecewise_linear.network.neuron",
     "derivations.prior_knowledge.quantities",
 )
 

@@ -12,8 +12,8 @@ import pytest
 import sympy
 
 import symdyn
-from derivations.prior_knowledge import flow_of_q
-from derivations.wide_linear import gaussian_layers
+from derivations.prior_knowledge.riccati import stacked_layers as flow_of_q
+from derivations.wide_linear.starts import gaussian_layers
 from symdyn.auditing import AuditEntry
 from symdyn.calculus.gram import GramOperator, evaluate
 from symdyn.calculus.vectors import Linear, Vector

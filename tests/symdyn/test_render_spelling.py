@@ -6,7 +6,7 @@ import re
 
 import sympy as sp
 
-from derivations.single_neuron.modes import lambda_plus
+from derivations.single_neuron.coordinates.modes import lambda_plus
 from derivations.single_neuron.quantities import kappa, kappa_plus, radial_potential
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Vector

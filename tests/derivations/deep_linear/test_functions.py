@@ -9,14 +9,14 @@ import torch
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
-from derivations.deep_linear.functions import (
+from derivations.deep_linear import (
     inductive_bias,
     interpolating_solution,
     isotropic_init,
     isotropic_preconditioner,
     preconditioner,
 )
-from derivations.deep_linear.roots import balance_root
+from derivations.deep_linear.evaluators.roots import balance_root
 
 
 def predictor(a, Ws):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.deep_linear.functions import (
+from derivations.deep_linear import (
     inductive_bias,
     interpolating_solution,
     isotropic_init,

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivations.piecewise_linear.colouring import FIRST_LAYER
-from derivations.piecewise_linear.functions import activation_regions, two_colouring
+from derivations.piecewise_linear import activation_regions, two_colouring
+from derivations.piecewise_linear.input_space.colouring import FIRST_LAYER
 
 NINE_CONES = (FIRST_LAYER, [[1, 1, -1, 1]])
 small = st.integers(-4, 4)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.piecewise_linear.functions import coordinates_rhs, ntk, scale_init
+from derivations.piecewise_linear import coordinates_rhs, ntk, scale_init
 
 RATES = {"eta_a": 0.7, "eta_w": 1.9}
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from derivations.piecewise_linear.phase_diagram import movement_by_fitting, phase_boundary
-from derivations.piecewise_linear.phase_exponent import movement_exponent
+from derivations.piecewise_linear.infinite_width.phase_diagram import movement_by_fitting, phase_boundary
+from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from symdyn.proof.check import refuted
 from symdyn.statement import Identity
 

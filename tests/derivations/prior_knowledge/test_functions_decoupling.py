@@ -7,7 +7,7 @@ import torch
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
-from derivations.prior_knowledge.functions import ata, ata_2x2, offdiagonal_peak
+from derivations.prior_knowledge import ata, ata_2x2, offdiagonal_peak
 
 
 def exact(t, gram0, s, digits=400):

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from derivations.prior_knowledge import exact_decision, rational_blocks
-from derivations.prior_knowledge.exact_decision import decide
-from derivations.prior_knowledge.functions import (
+from derivations.prior_knowledge import (
     learnable,
     network_function,
     qqt,
@@ -17,6 +15,8 @@ from derivations.prior_knowledge.functions import (
     separatrix_distance,
     weights,
 )
+from derivations.prior_knowledge.evaluators import exact_decision, rational_blocks
+from derivations.prior_knowledge.evaluators.exact_decision import decide
 from tests.derivations.prior_knowledge.test_functions_flow import exact
 
 ONE = np.eye(2, dtype=int).astype(object)

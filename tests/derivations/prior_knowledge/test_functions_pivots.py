@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from derivations.prior_knowledge import logistic_from_pivots
-from derivations.prior_knowledge.functions import ata, effective_start, learnable
+from derivations.prior_knowledge import ata, effective_start, learnable, logistic_from_pivots
 from numerics.order import fit_order, has_order
 
 SIZES = 2.0 ** -np.arange(24, 44, 4)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from derivations.prior_knowledge.functions import learnable, qqt, reversal, weights
+from derivations.prior_knowledge import learnable, qqt, reversal, weights
 from tests.derivations.prior_knowledge.test_functions_flow import CASES, start
 from tests.derivations.prior_knowledge.test_functions_tasks import balanced
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.prior_knowledge.functions import (
+from derivations.prior_knowledge import (
     learnable,
     network_function,
     qqt,

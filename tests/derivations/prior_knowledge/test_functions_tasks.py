@@ -7,7 +7,7 @@ import torch
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from derivations.prior_knowledge.functions import forgetting, reversal, shallow
+from derivations.prior_knowledge import forgetting, reversal, shallow
 
 # How far derivatives of `stepped` may be off.
 STEPPED = {"atol": 1e-7, "rtol": 1e-7}

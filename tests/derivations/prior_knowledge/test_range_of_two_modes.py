@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.prior_knowledge import decoupled_modes, explicit_solution, time_of_peak
-from derivations.prior_knowledge.functions import ata_2x2, offdiagonal_peak
+from derivations.prior_knowledge import (
+    ata_2x2,
+    decoupled_modes,
+    explicit_solution,
+    offdiagonal_peak,
+    time_of_peak,
+)
 from symdyn.compile import aids
 
 TOLERANCE = {np.float64: 1e-13, np.float32: 1e-5}

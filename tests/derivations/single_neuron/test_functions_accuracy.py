@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from derivations.single_neuron.functions import basin, crossing_time, mu_phi, trajectory
+from derivations.single_neuron import basin, crossing_time, mu_phi, trajectory
 from tests.derivations.single_neuron import mp_reference as reference
 
 TOLERANCE = {np.float64: 1e-13, np.float32: 1e-5}

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from derivations.single_neuron.functions import implicit_bias, nullspace_alpha
+from derivations.single_neuron import implicit_bias, nullspace_alpha
 
 
 def flow_end(X, y, a0, w0, eta_a=1.0, eta_w=1.0):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from derivations.single_neuron.functions import basin, crossing_time, separatrix_distance, trajectory
+from derivations.single_neuron import basin, crossing_time, separatrix_distance, trajectory
 
 
 def integrated(a0, w0, beta_star, eta_a, eta_w, until=60.0):

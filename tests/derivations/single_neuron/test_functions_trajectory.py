@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.single_neuron.functions import basin, crossing_time, mu_phi, separatrix_distance, trajectory
+from derivations.single_neuron import basin, crossing_time, mu_phi, separatrix_distance, trajectory
 
 RNG = np.random.default_rng(7)
 BATCH = 64

@@ -7,12 +7,12 @@ from scipy.optimize import minimize
 
 from derivations.single_neuron import (
     final_readout_square,
+    implicit_bias,
     learned_interpolator,
     position_on_the_line,
     time_warp,
 )
-from derivations.single_neuron.endpoints import endpoints
-from derivations.single_neuron.functions import implicit_bias
+from derivations.single_neuron.interpolators.endpoints import endpoints
 from derivations.single_neuron.symbols import a0, beta_end, eta_a, eta_w, n0, w0
 
 RATES = (2.0, 0.7)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from derivations.single_neuron.functions import mu_phi, trajectory
+from derivations.single_neuron import mu_phi, trajectory
 
 STAR = np.array([0.0, 2.0])
 LENGTH = 2.0

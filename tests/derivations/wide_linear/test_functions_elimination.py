@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.wide_linear import elimination
+from derivations.wide_linear.evaluators import elimination
 from symdyn.compile.linalg import first_last, last_first
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.wide_linear.functions import (
+from derivations.wide_linear import (
     hyperbolic_entropy,
     hyperbolic_entropy_gradient,
     hyperbolic_entropy_hessian,

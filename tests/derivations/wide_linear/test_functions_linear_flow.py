@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from derivations.wide_linear.functions import conserved, isotropic_flow, isotropic_init, matrix_riccati
+from derivations.wide_linear import conserved, isotropic_flow, isotropic_init, matrix_riccati
 from tests.derivations.wide_linear import mp_reference as reference
 
 SHAPES = [(1, 1, 1), (1, 3, 3), (2, 2, 2), (2, 3, 2), (2, 2, 3), (2, 4, 3), (3, 3, 3), (4, 3, 2), (5, 1, 2)]

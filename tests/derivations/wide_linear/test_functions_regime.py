@@ -9,7 +9,7 @@ import sympy
 import torch
 from scipy.integrate import solve_ivp
 
-from derivations.wide_linear.functions import preconditioner, regime
+from derivations.wide_linear import preconditioner, regime
 from numerics.kernels import kernel_distance
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from derivations.wide_linear.functions import isotropic_flow, isotropic_init, matrix_riccati
+from derivations.wide_linear import isotropic_flow, isotropic_init, matrix_riccati
 from tests.derivations.wide_linear import mp_reference as reference
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.linalg import expm
 
-from derivations.wide_linear.functions import isotropic_flow, isotropic_init, signed_svd_path
+from derivations.wide_linear import isotropic_flow, isotropic_init, signed_svd_path
 
 
 def turning(rng, size, columns):

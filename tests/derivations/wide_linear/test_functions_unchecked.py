@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.wide_linear.functions import (
+from derivations.wide_linear import (
     conserved,
     hyperbolic_entropy,
     hyperbolic_entropy_gradient,

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from derivations import wide_linear
-from derivations.wide_linear import functions
-from derivations.wide_linear.functions import (
+from derivations.wide_linear import (
     conserved,
+    functions,
     isotropic_init,
     isotropic_preconditioner,
     neuron_preconditioners,

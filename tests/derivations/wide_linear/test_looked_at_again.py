@@ -32,7 +32,7 @@ def test_the_printed_form_needs_its_hypothesis():
 
 
 def test_the_input_of_the_counterexample_is_refuted_by_itself():
-    from derivations.wide_linear import singular_values as here
+    from derivations.wide_linear.solution import singular_values as here
     from symdyn.proof.check import decide
 
     only = here.balanced_two.with_cells(here.VANISHING)

@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import derivations.wide_linear as wide
-from derivations.wide_linear import aligned_task, delayed_rich
+from derivations.wide_linear.regimes import delayed_rich
+from derivations.wide_linear.solution import aligned_task
 
 
 def gradient_flow(A, W, X, Y, times, rates=(1.0, 1.0), rtol=1e-10):
@@ -85,7 +86,7 @@ def test_dependent_neurons_fit_what_is_outside_their_span_without_turning_the_ke
 
 def test_neurons_without_balance_are_rich_or_lazy_as_the_overall_scale_is_small_or_large():
     """Columns of a Hadamard matrix: δ_k = 0 for every neuron and β = 0, and the kernel turns as T = 8α² says."""
-    from derivations.wide_linear.overall_scale import turn
+    from derivations.wide_linear.regimes.overall_scale import turn
     from derivations.wide_linear.symbols import eta_a, eta_w, sigma, total
 
     pair = np.array([[1.0, 1.0], [1.0, -1.0]])
@@ -187,7 +188,7 @@ def test_the_closed_form_of_the_riccati_equation_needs_no_shared_eigenvectors():
 
 def test_an_identity_matrix_cannot_stand_among_vectors():
     """The bracket of φ̇ adds to vectors what multiplies I_h as printed; it must be the vector of ones."""
-    from derivations.wide_linear.single_output import ones
+    from derivations.wide_linear.solution.single_output import ones
     from derivations.wide_linear.symbols import h, phi
     from symdyn.calculus.matrix import eye
 

@@ -1,0 +1,1 @@
+"""Implicit bias: which interpolator an isotropic deep network learns."""

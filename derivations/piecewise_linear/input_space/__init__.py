@@ -1,0 +1,1 @@
+"""The partition of input space into activation regions: boundaries, colours, convexity."""

@@ -1,0 +1,1 @@
+"""The network f(x) = aᵀσ(Wx): its activation, the flow of each neuron, and what it can represent."""

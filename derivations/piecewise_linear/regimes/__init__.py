@@ -1,0 +1,1 @@
+"""Upstream, balanced and downstream neurons, and the starts between which experiments go."""

@@ -1,0 +1,1 @@
+"""From which starts the task is learned, and how long the others wait."""

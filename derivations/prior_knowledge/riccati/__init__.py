@@ -1,0 +1,1 @@
+"""The matrix Riccati equation of QQᵀ and its exact solutions from every zero-balanced start."""

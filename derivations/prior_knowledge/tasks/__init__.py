@@ -1,0 +1,1 @@
+"""Tasks in a row: forgetting, reversal, revision."""

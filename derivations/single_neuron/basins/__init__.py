@@ -1,0 +1,1 @@
+"""The basins of attraction and the separatrix between them."""

@@ -1,0 +1,1 @@
+"""Implicit bias: which interpolator the network learns, by Theorem 1, its relatives, and closed forms."""

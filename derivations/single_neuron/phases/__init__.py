@@ -1,0 +1,1 @@
+"""Phases of learning far from balance and from small starts: time scales, silent alignment."""

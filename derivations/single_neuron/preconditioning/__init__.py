@@ -1,0 +1,1 @@
+"""The preconditioner M(β) of the function's dynamics, and its limits for large balances."""

@@ -1,0 +1,1 @@
+"""The mirror flow of the singular values and its potential, hyperbolic entropy."""

@@ -1,0 +1,1 @@
+"""The network f(x) = AᵀWx: its gradient flow, its balances, and the surfaces on which its neurons move."""

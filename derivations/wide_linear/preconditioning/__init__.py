@@ -1,0 +1,1 @@
+"""The preconditioner neuron by neuron, for large balances, and for isotropic balance as a function of β alone."""

@@ -1,0 +1,1 @@
+"""Lazy, rich and delayed rich: what large balances and the overall scale decide."""

@@ -1,0 +1,1 @@
+"""Initialisations: isotropic balance, Gaussian weights, and how far these are from isotropic."""
