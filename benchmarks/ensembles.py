@@ -46,8 +46,8 @@ def ensemble_step(threads: int) -> float:
     """Seconds a step of the ensemble: the best of several stretches between two checkpoints."""
     import torch
 
-    from numerics.ensembles import networks, train
-    from numerics.teacher_student import draw_task, students
+    from numerics.tasks.teacher_student import draw_task, students
+    from numerics.training.ensembles import networks, train
 
     task = draw_task(0, d=DIMENSION, h=WIDTH, k=3, n=DATA)
     start = networks(*students(task, np.full(NETWORKS, 0.5), np.linspace(-1, 1, NETWORKS)))
@@ -93,7 +93,7 @@ def kernel_seconds() -> tuple[dict[str, float], float]:
     """Seconds for the kernel in closed form and in both ways by ``torch.func``, and how far they are apart."""
     import torch
 
-    from numerics.kernels import two_layer_ntk
+    from numerics.measures.kernels import two_layer_ntk
 
     generator = torch.Generator().manual_seed(0)
     X = torch.nn.functional.normalize(torch.randn(KERNEL_DATA, DIMENSION, generator=generator))

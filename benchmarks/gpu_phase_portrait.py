@@ -12,8 +12,8 @@ stops in time; the same command then goes on where it stopped, and the speed is 
 as fast as an H100 the whole grid is meant to take less than eight minutes. Exits with status 2 if the run was stopped
 before it was complete.
 
-Before it starts, the kernel that takes the steps (``numerics.fused_steps``) is compared with the obvious alternative,
-the library's float32 matrix products in a captured graph with compiled activations: seconds a step for the students
+Before it starts, the kernel that takes the steps (``numerics.training.fused_steps``) is compared with the obvious
+alternative, the library's float32 matrix products in a captured graph with compiled activations: seconds a step for the students
 of one seed, and how far both are from float64 after 1,000 steps, relative to how far the students moved. Where the
 learning rate is largest the paths of descent separate by themselves, hence the median over the students.
 """
@@ -40,8 +40,8 @@ def network_steps(cells: list[Mapping], cfg: Mapping, folder: Path) -> float:
     """Steps that the folder holds, summed over networks: of finished cells and of batches at their checkpoints."""
     import numpy as np
 
-    from numerics.ensembles import log_checkpoints
-    from numerics.store import CELLS, CHECKPOINTS, label, read_cells
+    from numerics.lab.store import CELLS, CHECKPOINTS, label, read_cells
+    from numerics.training.ensembles import log_checkpoints
 
     finished = {label(cell.cell) for cell in read_cells(folder / CELLS)}
     total = sum(_steps(cell, cfg) for cell in cells if label(cell) in finished)
@@ -80,11 +80,11 @@ def compare_steps(cfg: Mapping, device: str) -> dict[str, dict[str, float]]:
     import numpy as np
     import torch
 
-    from numerics import fused_steps
-    from numerics.ensembles import networks
-    from numerics.steppers import Graphed, Stepper
-    from numerics.studies.phase_portrait import grid_points
-    from numerics.teacher_student import draw_task, students
+    from numerics.studies.piecewise_linear.phase_portrait import grid_points
+    from numerics.tasks.teacher_student import draw_task, students
+    from numerics.training import fused_steps
+    from numerics.training.ensembles import networks
+    from numerics.training.steppers import Graphed, Stepper
 
     task = draw_task(cfg["seeds"][0], d=cfg["d"], h=cfg["h"], k=cfg["k"], n=cfg["n"])
     tau, delta = np.transpose(grid_points(cfg))
@@ -158,9 +158,9 @@ def run(
     """One part of the portrait, or all of it; returns what ``speed.json`` says."""
     import torch
 
-    from numerics.provenance import device_name, versions
-    from numerics.runs import run_study
-    from numerics.study import load_study
+    from numerics.lab.provenance import device_name, versions
+    from numerics.lab.runs import run_study
+    from numerics.lab.study import load_study
 
     torch.backends.cuda.matmul.allow_tf32 = False
     study = load_study(STUDIES[name])

@@ -272,7 +272,7 @@ def verify_study(key: str) -> dict[str, Any]:
     package = imported(packages(STUDIES)[found.topic])
     if not hasattr(package, "verify_claims"):
         raise RuntimeError(
-            f"{package.__name__} does not tell what its studies show: write `from numerics.evidence import "
+            f"{package.__name__} does not tell what its studies show: write `from numerics.lab.evidence import "
             "evidence_state, verify_claims` in its __init__.py"
         )
     return package.verify_claims(key)  # type: ignore[no-any-return]

@@ -130,5 +130,5 @@ def test_a_wheel_holds_the_three_packages_with_their_data(tmp_path: Path) -> Non
     ]
     subprocess.run(command, check=True, capture_output=True)
     names = ZipFile(next(tmp_path.glob("symdyn_learning-*.whl"))).namelist()
-    assert {"symdyn/py.typed", "derivations/ledger/kunin2024.yaml", "numerics/study.py"} <= set(names)
+    assert {"symdyn/py.typed", "derivations/ledger/kunin2024.yaml", "numerics/lab/study.py"} <= set(names)
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from numerics.arrays import tensors
+from numerics.measures.arrays import tensors
 
 
 def floating(**starts) -> list[torch.Tensor]:
     """The named starts as tensors of their own device, of float32 or float64; Python and NumPy numbers become float64.
 
-    Short floats become float32 and integers float64, as ``numerics.arrays`` has it. Raises ValueError if the dtypes
-    differ, and TypeError for what holds no real numbers.
+    Short floats become float32 and integers float64, as ``numerics.measures.arrays`` has it. Raises ValueError if the
+    dtypes differ, and TypeError for what holds no real numbers.
     """
     found = {name: _start(name, value) for name, value in starts.items()}
     if len({tensor.dtype for tensor in found.values()}) > 1:

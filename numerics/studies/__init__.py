@@ -2,6 +2,6 @@
 importing it.
 """
 
-from numerics.evidence import evidence_state, verify_claims
+from numerics.lab.evidence import evidence_state, verify_claims
 
 __all__ = ["evidence_state", "verify_claims"]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from numerics.agreement import train_at_steps
-from numerics.flows import Trajectory
-from numerics.init import single_neuron_start
+from numerics.starts.balanced import single_neuron_start
+from numerics.studies.single_neuron.agreement import train_at_steps
+from numerics.training.flows import Trajectory
 
 RECORDS = 125
 COUNTS = (4000, 8000, 16000, 32000)

@@ -14,9 +14,9 @@ from scipy.integrate import solve_ivp
 
 import derivations.deep_linear as deep
 import derivations.wide_linear as wide
-from numerics.flows import gradient_descent
+from numerics.lab.order import fit_order, has_order
 from numerics.networks.linear import DeepLinear, WideLinear
-from numerics.order import fit_order, has_order
+from numerics.training.flows import gradient_descent
 
 COUNTS, RECORDS, HORIZON = (500, 1000, 2000, 4000), 20, 3.0
 TIMES = np.linspace(0, HORIZON, RECORDS + 1)

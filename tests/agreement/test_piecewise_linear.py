@@ -13,9 +13,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from derivations.piecewise_linear import coordinates_rhs, ntk
-from numerics.ensembles import networks, train
-from numerics.observers import Networks
-from numerics.order import fit_order, has_order
+from numerics.lab.order import fit_order, has_order
+from numerics.training.ensembles import networks, train
+from numerics.training.observers import Networks
 
 COUNTS, RECORDS, HORIZON = (1000, 2000, 4000, 8000), 25, 2.0
 QUANTITIES = ("mu", "direction", "kernel")
@@ -177,7 +177,7 @@ def test_a_kernel_of_other_weights_is_told_apart(runs):
 def test_scaled_starts_agree_with_the_theory():
     """The start of the studies is the one that the theory gives, to the digits of float32."""
     from derivations.piecewise_linear import scale_init
-    from numerics.teacher_student import draw_task, students
+    from numerics.tasks.teacher_student import draw_task, students
 
     task = draw_task(1, d=4, h=6, k=2, n=5)
     tau, delta = np.array([0.1, 0.5, 2.0]), np.array([-1.0, 0.3, 1.0])
@@ -188,7 +188,7 @@ def test_scaled_starts_agree_with_the_theory():
 
 
 def test_the_closed_kernel_is_that_of_the_theory():
-    from numerics.kernels import two_layer_ntk
+    from numerics.measures.kernels import two_layer_ntk
 
     for s in SETTINGS.values():
         ours = two_layer_ntk(s.a, s.W, s.X, s.gamma, s.eta_a, s.eta_w)

@@ -14,11 +14,17 @@ import pytest
 
 from derivations.prior_knowledge import network_function, ntk, qqt, weights
 from derivations.wide_linear import isotropic_init
-from numerics.flows import gradient_descent
-from numerics.linear_descent import descend, orthonormal, whitened_inputs, whitened_loss, zero_balanced_start
-from numerics.linear_ensembles import observed, padded, tangent_kernel, unexplained
+from numerics.lab.order import fit_order, has_order
 from numerics.networks.linear import WideLinear
-from numerics.order import fit_order, has_order
+from numerics.training.flows import gradient_descent
+from numerics.training.linear_descent import (
+    descend,
+    orthonormal,
+    whitened_inputs,
+    whitened_loss,
+    zero_balanced_start,
+)
+from numerics.training.linear_ensembles import observed, padded, tangent_kernel, unexplained
 
 COUNTS, RECORDS, HORIZON = (1000, 2000, 4000, 8000), 20, 3.0
 STEPS = [HORIZON / count for count in COUNTS]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from derivations.single_neuron.evaluators.exact_solution import trajectory
-from numerics.agreement import QUANTITIES, delta_drift, deviations, exact_trajectory
-from numerics.order import fit_order, has_order
+from numerics.lab.order import fit_order, has_order
+from numerics.studies.single_neuron.agreement import QUANTITIES, delta_drift, deviations, exact_trajectory
 
 BETA_STAR = np.array([0.6, 0.8, 0.0])
 RECORDS = 125

@@ -13,20 +13,12 @@ import torch
 
 import derivations.deep_linear as deep
 from derivations.wide_linear import signed_svd_path
-from numerics import (
-    claims,
-    ensembles,
-    flows,
-    linear_descent,
-    linear_ensembles,
-    native_steps,
-    observers,
-    order,
-    teacher_student,
-    two_modes,
-)
+from numerics.lab import claims, order
 from numerics.networks.linear import DeepLinear
 from numerics.networks.single_neuron import SingleNeuron
+from numerics.studies.prior_knowledge import coupled_modes as two_modes
+from numerics.tasks import teacher_student
+from numerics.training import ensembles, flows, linear_descent, linear_ensembles, native_steps, observers
 
 # Modules of `numerics` that run, store, compare and draw studies, or are built on what the entries below have read.
 MACHINERY = {

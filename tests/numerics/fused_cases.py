@@ -12,9 +12,9 @@ import sys
 import numpy as np
 import torch
 
-from numerics import ensembles, fused_steps
-from numerics.ensembles import networks, train
-from numerics.teacher_student import draw_task, students
+from numerics.tasks.teacher_student import draw_task, students
+from numerics.training import ensembles, fused_steps
+from numerics.training.ensembles import networks, train
 
 STEPS, TURN = 12, 5
 TAU, DELTA = np.array([0.3, 1.0, 0.6]), np.array([1.0, 0.0, -0.7])

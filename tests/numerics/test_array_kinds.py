@@ -23,7 +23,8 @@ import torch
 
 import derivations
 import numerics
-from numerics import conserved, kernels
+from numerics.measures import balances as conserved
+from numerics.measures import kernels
 from symdyn.calculus.matrix import Letter
 from symdyn.calculus.vectors import Vector
 from symdyn.compile.heads import UnsupportedHead

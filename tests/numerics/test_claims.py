@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from numerics.claims import (
+from numerics.lab.claims import (
     _T,
     Measurement,
     Measurements,

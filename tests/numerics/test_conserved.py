@@ -7,10 +7,16 @@ import pytest
 import torch
 from torch import nn
 
-from numerics.conserved import DriftRecorder, balances, layer_balance, neuron_deltas, single_neuron_delta
+from numerics.lab.order import fit_order, has_order
+from numerics.measures.balances import (
+    DriftRecorder,
+    balances,
+    layer_balance,
+    neuron_deltas,
+    single_neuron_delta,
+)
 from numerics.networks.linear import WideLinear
 from numerics.networks.two_layer import TwoLayer
-from numerics.order import fit_order, has_order
 
 
 def build(*modules):

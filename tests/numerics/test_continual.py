@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numerics.continual import (
+from numerics.training.continual import (
     ACTIVATIONS,
     SETTING,
     correlation,
@@ -20,7 +20,7 @@ from numerics.continual import (
     train,
     train_sequence,
 )
-from numerics.linear_descent import descend, random_start
+from numerics.training.linear_descent import descend, random_start
 
 FUNCTIONS = {"linear": lambda z: z, "tanh": np.tanh, "relu": lambda z: np.maximum(z, 0)}
 

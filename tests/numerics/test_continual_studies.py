@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from numerics.claims import Measurement, Measurements
-from numerics.evidence import load_evidence
-from numerics.studies import forgetting
-from numerics.study import load_study, recomputed_claims
+from numerics.lab.claims import Measurement, Measurements
+from numerics.lab.evidence import load_evidence
+from numerics.lab.study import load_study, recomputed_claims
+from numerics.studies.prior_knowledge import forgetting
 
 
 def failing(key, name=None, spoil=None, **coordinates):

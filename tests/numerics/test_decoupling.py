@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numerics.evidence import load_evidence
-from numerics.study import load_study, recomputed_claims
-from numerics.two_modes import largest_rise, learned_time, peak_time, printed_peak, trained
+from numerics.lab.evidence import load_evidence
+from numerics.lab.study import load_study, recomputed_claims
+from numerics.studies.prior_knowledge.coupled_modes import (
+    largest_rise,
+    learned_time,
+    peak_time,
+    printed_peak,
+    trained,
+)
 
 KEY = "braun2022.fig-4d-f"
 

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from numerics import steppers
-from numerics.ensembles import log_checkpoints, networks, train
-from numerics.flows import gradient_descent
+from numerics.lab.order import fit_order, has_order
 from numerics.networks.two_layer import TwoLayer
-from numerics.observers import (
+from numerics.tasks.teacher_student import draw_task, held_out, outputs, students
+from numerics.training import steppers
+from numerics.training.ensembles import log_checkpoints, networks, train
+from numerics.training.flows import gradient_descent
+from numerics.training.observers import (
     delta_drift,
     hamming_distance,
     mean_square,
     parameter_distance,
     standard_observers,
 )
-from numerics.order import fit_order, has_order
-from numerics.steppers import UNROLLED, Graphed, Stepper
-from numerics.teacher_student import draw_task, held_out, outputs, students
+from numerics.training.steppers import UNROLLED, Graphed, Stepper
 
 SIZES = {"d": 5, "h": 6, "k": 2, "n": 12}
 TAU, DELTA = np.array([0.3, 1.0, 0.6, 0.3, 0.5]), np.array([1.0, 0.0, -1.0, -0.2, 0.4])

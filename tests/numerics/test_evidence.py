@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from numerics import sweep
-from numerics.evidence import (
+from numerics.lab import sweep
+from numerics.lab.evidence import (
     FOLDER,
     EvidenceError,
     evidence_folder,
@@ -26,10 +26,10 @@ from numerics.evidence import (
     verify_claims,
     write_evidence,
 )
-from numerics.fingerprint import PACKAGES, source_of
-from numerics.names import Packages
-from numerics.runs import run_study
-from numerics.study import DECISIVE, Cell, StudyError, index, load_study, recomputed_claims
+from numerics.lab.fingerprint import PACKAGES, source_of
+from numerics.lab.names import Packages
+from numerics.lab.runs import run_study
+from numerics.lab.study import DECISIVE, Cell, StudyError, index, load_study, recomputed_claims
 from symdyn.registry import verify_study
 
 # Studies all of whose claims hold, at the published setting and as a smoke test.
@@ -103,8 +103,8 @@ def expected(key):
 
 
 TOY = '''"""A toy."""
-from numerics.claims import at_most
-from numerics.study import Plan, study
+from numerics.lab.claims import at_most
+from numerics.lab.study import Plan, study
 
 
 def cells(cfg):
@@ -166,7 +166,10 @@ def test_the_index_lists_every_study_with_its_title():
 
 
 def test_the_index_imports_no_study():
-    code = "import sys; from numerics.study import index; index(); print([m for m in sys.modules if 'studies.' in m])"
+    code = (
+        "import sys; from numerics.lab.study import index; index(); "
+        "print([m for m in sys.modules if 'studies.' in m])"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -324,7 +327,7 @@ def test_cells_with_other_numbers_than_their_neighbours_are_stored_as_they_are(t
     ]
     options = {"device": "cpu", "versions": {}, "folder": tmp_path}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("numerics.evidence.recomputed_claims", lambda *_: [])
+        patch.setattr("numerics.lab.evidence.recomputed_claims", lambda *_: [])
         write_evidence(declared, declared.configuration("paper"), cells, **options)
     stored = load_evidence("toy.numbers", tmp_path)["cells"]
     assert stored == [{"cell": dict(cell.cell), "values": dict(cell.values)} for cell in cells]
@@ -463,7 +466,7 @@ def test_claims_are_recomputed_where_torch_scipy_and_matplotlib_are_absent():
         "import sys\n"
         "for name in ('torch', 'scipy', 'matplotlib', 'xarray', 'h5netcdf'):\n"
         "    sys.modules[name] = None\n"
-        "from numerics.evidence import verify_claims\n"
+        "from numerics.lab.evidence import verify_claims\n"
         f"print([verify_claims(key)['holds'] for key in {KEYS!r}])\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

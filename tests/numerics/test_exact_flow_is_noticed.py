@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from derivations.prior_knowledge.evaluators import representations as flow_functions
-from numerics.claims import Measurement, Measurements
-from numerics.study import load_study
+from numerics.lab.claims import Measurement, Measurements
+from numerics.lab.study import load_study
 
 CASES = [
     (

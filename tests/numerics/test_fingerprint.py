@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 import numerics
-from numerics.evidence import FOLDER
-from numerics.fingerprint import PACKAGES, source_of
-from numerics.names import BOOKKEEPING, file_of
-from numerics.study import StudyError, index
+from numerics.lab.evidence import FOLDER
+from numerics.lab.fingerprint import PACKAGES, source_of
+from numerics.lab.names import BOOKKEEPING, file_of
+from numerics.lab.study import StudyError, index
 
 ROOT = Path(numerics.__file__).parents[1]
 STUDY = '''"""A toy."""
-from numerics.claims import at_most
-from numerics.study import Plan, study
+from numerics.lab.claims import at_most
+from numerics.lab.study import Plan, study
 
 SMOKE = {"seed": 4}
 SIZES = {"few": 2}
@@ -421,7 +421,7 @@ def test_a_value_that_is_made_when_it_is_asked_for_counts(hashed, name):
 
 
 def test_methods_of_ours_count_where_they_are_asked_for(hashed, monkeypatch):
-    monkeypatch.setattr("numerics.fingerprint.PACKAGES", (*PACKAGES, "toyroom"))
+    monkeypatch.setattr("numerics.lab.fingerprint.PACKAGES", (*PACKAGES, "toyroom"))
     study = with_body("return Ruler().measure()", CLASS)
     first = hashed({"study.py": study})
     assert first == hashed({"study.py": study.replace("return 6", "return 7")})
@@ -499,7 +499,7 @@ def test_a_result_that_is_loaded_counts_with_its_derivation(hashed, load):
 
 
 def test_a_module_that_python_runs_is_known_by_its_own_name(hashed, tmp_path):
-    code = "from numerics.fingerprint import source_of\nprint(source_of(__name__, 'toy').hash)\n"
+    code = "from numerics.lab.fingerprint import source_of\nprint(source_of(__name__, 'toy').hash)\n"
     expected = hashed({"study.py": STUDY + code})
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-m", "toyroom.study"]
@@ -563,7 +563,7 @@ def _packages(folder: Path) -> Path:
 def _hashes(folder: Path) -> dict[str, str]:
     """The hashes of all studies as the packages in a folder have them."""
     code = (
-        "import json\nfrom numerics.study import index\nfrom numerics.fingerprint import source_of\n"
+        "import json\nfrom numerics.lab.study import index\nfrom numerics.lab.fingerprint import source_of\n"
         "found = {key: source_of(e.module, e.attribute).hash for key, e in index().items()}\nprint(json.dumps(found))\n"
     )
     done = subprocess.run(
@@ -578,9 +578,9 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 MOVES = {
-    "numerics.flows": "numerics.training.flow",
-    "numerics.kernels": "numerics.measures.kernels",
-    "numerics.ensembles": "numerics.training.ensembles",
+    "numerics.training.flows": "numerics.training.flow",
+    "numerics.measures.kernels": "numerics.measures.kernels",
+    "numerics.training.ensembles": "numerics.training.ensembles",
     "derivations.prior_knowledge.evaluators.representations": "derivations.prior_knowledge.evaluators.flow",
     "symdyn.compile.linalg": "symdyn.arrays.algebra",
 }
@@ -595,7 +595,7 @@ def _move(folder: Path, before: str, after: str) -> None:
     (room, name), (new_room, new_name) = before.rsplit(".", 1), after.rsplit(".", 1)
     for file in folder.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
-        # Not in messages, of which a definition consists: "see numerics.ensembles.networks".
+        # Not in messages, of which a definition consists: "see numerics.training.ensembles.networks".
         told = re.sub(rf"(?<!see )\b{re.escape(before)}\b", after, text)
         told = re.sub(
             rf"(\s*)from {re.escape(room)} import ([\w, ]*)\b{name}\b([\w, ]*)",

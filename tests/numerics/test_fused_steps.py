@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 CASES = Path(__file__).parent / "fused_cases.py"
-SOURCE = Path(find_spec("numerics.fused_steps").origin).read_text(encoding="utf-8")
+SOURCE = Path(find_spec("numerics.training.fused_steps").origin).read_text(encoding="utf-8")
 # How much further from float64 than float32 itself; with half of its digits it would be a hundred times.
 CLOSE = 3.0
 WRONG = {

@@ -10,8 +10,8 @@ from itertools import product
 
 import pytest
 
-from numerics import evidence
-from numerics.claims import (
+from numerics.lab import evidence
+from numerics.lab.claims import (
     Measurement,
     Measurements,
     at_least,
@@ -21,7 +21,7 @@ from numerics.claims import (
     mean_at_least,
     mean_at_most,
 )
-from numerics.evidence import (
+from numerics.lab.evidence import (
     EvidenceError,
     _findings,
     _status,
@@ -33,8 +33,8 @@ from numerics.evidence import (
     write_evidence,
     write_text,
 )
-from numerics.fingerprint import Source
-from numerics.study import SCALES, Cell, Plan, Study
+from numerics.lab.fingerprint import Source
+from numerics.lab.study import SCALES, Cell, Plan, Study
 
 KEY = "toy.numbers"
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from derivations.prior_knowledge import learnable, separatrix_distance
-from numerics.learned_starts import (
+from numerics.starts.learned_starts import (
     crossing,
     finite_or_none,
     learned_weights,
     on_wrong_side,
     to_learnable_side,
 )
-from numerics.linear_descent import zero_balanced_start
+from numerics.training.linear_descent import zero_balanced_start
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numerics.data.semantic import contrasts, hierarchy
-from numerics.linear_descent import (
+from numerics.tasks.semantic import contrasts, hierarchy
+from numerics.training.linear_descent import (
     descend,
     orthonormal,
     random_start,

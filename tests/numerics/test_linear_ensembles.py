@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from numerics.linear_descent import descend, random_start, whitened_inputs
-from numerics.linear_ensembles import QUANTITIES, observed, padded, unexplained
+from numerics.training.linear_descent import descend, random_start, whitened_inputs
+from numerics.training.linear_ensembles import QUANTITIES, observed, padded, unexplained
 
 SIZES = [(3, 2, 4), (2, 5, 3), (6, 3, 3)]
 

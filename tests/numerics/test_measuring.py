@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import parametrizations
 
-from numerics.conserved import DriftRecorder, balances
-from numerics.kernels import ntk
+from numerics.measures.balances import DriftRecorder, balances
+from numerics.measures.kernels import ntk
 
 RIGHT = "right"
 # The generator that all of NumPy's old functions share, which a user's forward may draw from.

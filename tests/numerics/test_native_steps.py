@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from numerics import ensembles, native_steps
-from numerics.ensembles import networks, train
-from numerics.observers import parameter_distance
-from numerics.portraits import steps_by, train_seed
-from numerics.provenance import versions
-from numerics.study import load_study
-from numerics.teacher_student import draw_task, students
+from numerics.lab.provenance import versions
+from numerics.lab.study import load_study
+from numerics.studies.piecewise_linear.portraits import steps_by, train_seed
+from numerics.tasks.teacher_student import draw_task, students
+from numerics.training import ensembles, native_steps
+from numerics.training.ensembles import networks, train
+from numerics.training.observers import parameter_distance
 
 needs_a_compiler = pytest.mark.skipif(not native_steps.available(), reason="needs a C compiler")
 STEPS = 12

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations, prune
 
-from numerics.conserved import DriftRecorder, balances
-from numerics.order import fit_order, has_order
+from numerics.lab.order import fit_order, has_order
+from numerics.measures.balances import DriftRecorder, balances
 
 TIME, COUNTS = 0.08, (40, 80, 160)
 

@@ -7,18 +7,18 @@ import pytest
 import torch
 from torch import nn
 
-from numerics.conserved import DriftRecorder, single_neuron_delta
-from numerics.flows import (
+from numerics.measures.balances import DriftRecorder, single_neuron_delta
+from numerics.measures.kernels import kernel_distance, ntk, single_neuron_ntk, two_layer_linear_ntk
+from numerics.networks.linear import WideLinear
+from numerics.networks.single_neuron import SingleNeuron
+from numerics.starts.balanced import single_neuron_start
+from numerics.training.flows import (
     gradient_descent,
     gradient_flow,
     sum_of_squares,
     train_single_neuron,
     wide_gradient_flow,
 )
-from numerics.init import single_neuron_start
-from numerics.kernels import kernel_distance, ntk, single_neuron_ntk, two_layer_linear_ntk
-from numerics.networks.linear import WideLinear
-from numerics.networks.single_neuron import SingleNeuron
 
 
 @pytest.fixture

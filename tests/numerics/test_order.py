@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import linregress
 
-from numerics.order import fit_order, has_order, order_claim
+from numerics.lab.order import fit_order, has_order, order_claim
 
 STEPS = [0.1, 0.05, 0.025, 0.0125]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from derivations.prior_knowledge import learnable
-from numerics.data.semantic import hierarchy
-from numerics.learned_starts import learned_weights, on_wrong_side
-from numerics.linear_descent import descend, zero_balanced_start
-from numerics.relearning import (
+from numerics.starts.learned_starts import learned_weights, on_wrong_side
+from numerics.tasks.semantic import hierarchy
+from numerics.training.linear_descent import descend, zero_balanced_start
+from numerics.training.relearning import (
     classical_scaling,
     colour_hierarchy,
     learned_next_to,

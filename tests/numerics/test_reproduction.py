@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import numerics
-from numerics.evidence import load_evidence, stale, verify_claims
-from numerics.reproduction import reproduce, spread
-from numerics.runs import run_study
-from numerics.study import StudyError, load_study
+from numerics.lab.evidence import load_evidence, stale, verify_claims
+from numerics.lab.reproduction import reproduce, spread
+from numerics.lab.runs import run_study
+from numerics.lab.study import StudyError, load_study
 
 TOY = '''"""Squares of four places, in batches of one."""
-from numerics.claims import at_most
-from numerics.study import Cell, Plan, study
+from numerics.lab.claims import at_most
+from numerics.lab.study import Cell, Plan, study
 
 
 def cells(cfg):
@@ -28,7 +28,7 @@ def run(batch, cfg, device, resume):
 
 
 def figure(results):
-    from numerics.plots import new_figure
+    from numerics.lab.figures import new_figure
     return new_figure(1, 1)
 
 
@@ -122,7 +122,7 @@ def test_arrays_and_what_is_not_finite_are_compared_as_they_are_stored(toy, tmp_
 
 
 def test_digits_of_other_versions_are_not_compared(toy, monkeypatch):
-    monkeypatch.setattr("numerics.reproduction.versions", lambda *_: {"numpy": "0"})
+    monkeypatch.setattr("numerics.lab.reproduction.versions", lambda *_: {"numpy": "0"})
     with pytest.raises(StudyError, match="digits cannot be compared"):
         reproduce("toy.squares")
 
@@ -141,7 +141,7 @@ def test_no_batch_repeats_nothing(toy):
 DEPENDENT = TOY.replace("/ 3}", '/ 3 + float(os.environ["PROCESSOR"])}').replace(
     "places, in", "places, in several"
 )
-DEPENDENT = DEPENDENT.replace("from numerics.claims", "import os\nfrom numerics.claims")
+DEPENDENT = DEPENDENT.replace("from numerics.lab.claims", "import os\nfrom numerics.lab.claims")
 
 
 @pytest.fixture

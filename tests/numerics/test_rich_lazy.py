@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from derivations.prior_knowledge.evaluators.learnability import learnable
-from numerics.data.semantic import hierarchy
-from numerics.evidence import load_evidence
-from numerics.learned_starts import to_learnable_side
-from numerics.learning_curve import shape_of
-from numerics.linear_descent import zero_balanced_start
-from numerics.rich_lazy import (
+from numerics.lab.evidence import load_evidence
+from numerics.lab.runs import run_study
+from numerics.lab.study import load_study, recomputed_claims
+from numerics.measures.learning_curve import shape_of
+from numerics.starts.learned_starts import to_learnable_side
+from numerics.studies.prior_knowledge.rich_lazy import (
     BALANCED,
     KINDS,
     LARGE,
@@ -26,8 +26,8 @@ from numerics.rich_lazy import (
     task_state,
     trained,
 )
-from numerics.runs import run_study
-from numerics.study import load_study, recomputed_claims
+from numerics.tasks.semantic import hierarchy
+from numerics.training.linear_descent import zero_balanced_start
 
 REPRESENTATIONS = "braun2022.fig-3c-e-final-representations"
 CURVES = "braun2022.fig-3f-learning-curves"

@@ -19,19 +19,19 @@ import pytest
 import xarray
 from PIL import Image
 
-from numerics import provenance, runs, sweep
-from numerics.claims import at_most
-from numerics.fingerprint import Source
-from numerics.plots import new_figure
-from numerics.runs import run_study
-from numerics.store import read_cells
-from numerics.study import SCALES, Cell, Plan, StudyError, study
+from numerics.lab import provenance, runs, sweep
+from numerics.lab.claims import at_most
+from numerics.lab.figures import new_figure
+from numerics.lab.fingerprint import Source
+from numerics.lab.runs import run_study
+from numerics.lab.store import read_cells
+from numerics.lab.study import SCALES, Cell, Plan, StudyError, study
 
 TOY = """
 import os, time
 from pathlib import Path
-from numerics.claims import at_most
-from numerics.study import Cell, Plan, study
+from numerics.lab.claims import at_most
+from numerics.lab.study import Cell, Plan, study
 
 def cells(cfg):
     return [{"place": place} for place in range(8)]
@@ -43,7 +43,7 @@ def run(batch, cfg, device, resume):
     return [Cell(cell, {"square": cell["place"] ** 2}, {}) for cell in batch]
 
 def figure(results):
-    from numerics.plots import new_figure
+    from numerics.lab.figures import new_figure
     return new_figure(1, 1)
 
 def claims(measured):
@@ -141,7 +141,10 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path, monkeypatch)
     (tmp_path / "toystudy.py").write_text(TOY)
     log, out = tmp_path / "log", tmp_path / "out"
     monkeypatch.setenv("TOY_LOG", str(log))
-    command = "import toystudy; from numerics.runs import run_study; run_study(toystudy.squares, 'smoke', out='out')"
+    command = (
+        "import toystudy; from numerics.lab.runs import run_study; "
+        "run_study(toystudy.squares, 'smoke', out='out')"
+    )
     process = subprocess.Popen([sys.executable, "-c", command], cwd=tmp_path, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (log.exists() and len(log.read_text().split()) >= 4):

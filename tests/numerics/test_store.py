@@ -18,12 +18,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from numerics.checkpoint import CheckpointError, fraction_done, load_state, save_state
-from numerics.claims import at_most
-from numerics.plots import new_figure
-from numerics.runs import run_study
-from numerics.store import CHECKPOINTS, JOURNAL, SUM, _line, finish_batch, read_cells, recover
-from numerics.study import SCALES, Cell, Plan, StudyError, study
+from numerics.lab.checkpoint import CheckpointError, fraction_done, load_state, save_state
+from numerics.lab.claims import at_most
+from numerics.lab.figures import new_figure
+from numerics.lab.runs import run_study
+from numerics.lab.store import CHECKPOINTS, JOURNAL, SUM, _line, finish_batch, read_cells, recover
+from numerics.lab.study import SCALES, Cell, Plan, StudyError, study
 
 CELLS = [
     Cell(
@@ -399,10 +399,10 @@ def test_checkpoints_without_a_record_of_their_run_are_refused(tmp_path):
 KILLING = """
 import os, random, signal, sys, time
 from pathlib import Path
-from numerics.claims import at_most
-from numerics.study import Cell, Plan, study
-from numerics.runs import run_study
-from numerics.provenance import versions
+from numerics.lab.claims import at_most
+from numerics.lab.study import Cell, Plan, study
+from numerics.lab.runs import run_study
+from numerics.lab.provenance import versions
 import killed, matplotlib.pyplot, torch, xarray, h5netcdf
 
 out, kills = Path("out"), int(sys.argv[1])
@@ -425,8 +425,8 @@ run_study(killed.squares, "smoke", out=out, progress=False)
 """
 KILLED = """
 import os, time
-from numerics.claims import at_most
-from numerics.study import Cell, Plan, study
+from numerics.lab.claims import at_most
+from numerics.lab.study import Cell, Plan, study
 
 def run(batch, cfg, device, resume):
     if "TOY_LOG" in os.environ:
@@ -436,7 +436,7 @@ def run(batch, cfg, device, resume):
     return [Cell(cell, {"square": cell["place"] ** 2 / 7}, {"line": [cell["place"] / 3] * 400}) for cell in batch]
 
 def figure(results):
-    from numerics.plots import new_figure
+    from numerics.lab.figures import new_figure
     return new_figure(1, 1)
 
 @study("toy.squares", title="Squares")

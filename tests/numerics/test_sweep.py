@@ -16,25 +16,25 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from numerics import sweep
-from numerics.checkpoint import Progress, Stopped, fraction_done, load_state, save_state
-from numerics.ensembles import networks, train
-from numerics.observers import parameter_distance
-from numerics.runs import run_study
-from numerics.store import CELLS, finish_batch, read_cells, recover
-from numerics.study import Cell, Plan, StudyError
-from numerics.sweep import Streams, batches, processes, workers
-from numerics.teacher_student import draw_task, students
+from numerics.lab import sweep
+from numerics.lab.checkpoint import Progress, Stopped, fraction_done, load_state, save_state
+from numerics.lab.runs import run_study
+from numerics.lab.store import CELLS, finish_batch, read_cells, recover
+from numerics.lab.study import Cell, Plan, StudyError
+from numerics.lab.sweep import Streams, batches, processes, workers
+from numerics.tasks.teacher_student import draw_task, students
+from numerics.training.ensembles import networks, train
+from numerics.training.observers import parameter_distance
 
 TOY = '''
 """Three seeds of four networks, with a log of every interval that starts between two checkpoints."""
 import os
 import numpy as np
 from numerics import ensembles
-from numerics.claims import at_most
-from numerics.observers import parameter_distance
-from numerics.study import Cell, Plan, study
-from numerics.teacher_student import draw_task, students
+from numerics.lab.claims import at_most
+from numerics.training.observers import parameter_distance
+from numerics.lab.study import Cell, Plan, study
+from numerics.tasks.teacher_student import draw_task, students
 
 DELTAS, SEEDS, INTERVAL, INTERVALS = (-1.0, 0.0, 0.5, 1.0), (1, 2, 3), 1000, 11
 
@@ -64,7 +64,7 @@ def run(batch, cfg, device, resume):
     return [Cell(c, {"moved": float(row[-1])}, {"moved": row}) for c, row in zip(batch, rows, strict=True)]
 
 def figure(results):
-    from numerics.plots import new_figure
+    from numerics.lab.figures import new_figure
     return new_figure(1, 1)
 
 def claims(measured):
@@ -80,8 +80,8 @@ def ensemble():
 KILLER = """
 import os, random, signal, sys, time
 import matplotlib.figure, h5netcdf, xarray, rich.progress, torch, toyensemble
-from numerics.runs import run_study
-from numerics.store import CELLS, read_cells
+from numerics.lab.runs import run_study
+from numerics.lab.store import CELLS, read_cells
 from pathlib import Path
 
 torch.set_num_threads(1)
@@ -246,7 +246,7 @@ def test_a_batch_whose_lines_were_cut_off_is_taken_from_its_journal(tmp_path, mo
     cells = [Cell({"place": place}, {"square": place**2}, {}) for place in range(3)]
     resume = tmp_path / "checkpoints" / "batch"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("numerics.store._append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("numerics.lab.store._append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         finish_batch(tmp_path, resume, cells)
     whole = (resume / "finished.jsonl").read_bytes()
     (tmp_path / CELLS).write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + whole[:9])
@@ -262,8 +262,8 @@ def test_a_disk_that_fills_up_costs_no_cell(tmp_path):
 import resource, signal
 import numpy as np
 from pathlib import Path
-from numerics.store import finish_batch
-from numerics.study import Cell
+from numerics.lab.store import finish_batch
+from numerics.lab.study import Cell
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size + size // 2}, resource.RLIM_INFINITY))
 finish_batch(Path("."), Path("checkpoints/b"), [Cell({{"place": 1}}, {{}}, {{"c": np.zeros(100)}})])
@@ -277,7 +277,7 @@ finish_batch(Path("."), Path("checkpoints/b"), [Cell({{"place": 1}}, {{}}, {{"c"
 def test_words_with_line_separators_survive_in_a_journal(tmp_path, monkeypatch):
     cell = Cell({"word": "a\u2028b\x85c"}, {}, {})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("numerics.store._append", raise_interrupt)
+        patch.setattr("numerics.lab.store._append", raise_interrupt)
         finish_batch(tmp_path, tmp_path / "checkpoints" / "a", [cell])
     recover(tmp_path)
     assert read_cells(tmp_path / CELLS) == [cell]

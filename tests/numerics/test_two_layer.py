@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from numerics import kernels
-from numerics.kernels import kernel_distance, ntk, two_layer_linear_ntk, two_layer_ntk
+from numerics.measures import kernels
+from numerics.measures.kernels import kernel_distance, ntk, two_layer_linear_ntk, two_layer_ntk
 from numerics.networks.linear import DeepLinear, WideLinear
 from numerics.networks.single_neuron import SingleNeuron
 from numerics.networks.two_layer import TwoLayer, activation
-from numerics.observers import Networks, standard_observers
-from numerics.teacher_student import draw_task, held_out, outputs, relative_scale, students
+from numerics.tasks.teacher_student import draw_task, held_out, outputs, relative_scale, students
+from numerics.training.observers import Networks, standard_observers
 
 SIZES = {"d": 6, "h": 8, "k": 3, "n": 20}
 

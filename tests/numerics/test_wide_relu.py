@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from numerics.claims import Measurement
-from numerics.conserved import neuron_deltas
-from numerics.phase_plane import SIDES, by_point, exponents, on_side, side
-from numerics.wide_relu import (
+from numerics.lab.claims import Measurement
+from numerics.measures.balances import neuron_deltas
+from numerics.studies.piecewise_linear.phase_plane import SIDES, by_point, exponents, on_side, side
+from numerics.training.wide_relu import (
     BINS,
     balanced_start,
     circle_task,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import numerics.study
+import numerics.lab.study
 from symdyn import auditing, cli
 from symdyn.cache import digest
 from symdyn.packages import PackageError
@@ -36,7 +36,7 @@ def square():
     return Identity((x + 1) ** 2, x**2 + 2 * x + 1)
 """
 STUDY = """
-from numerics.study import Plan, study
+from numerics.lab.study import Plan, study
 
 @study("toy.squares", title="Squares")
 def squares():
@@ -197,14 +197,14 @@ def test_modules_of_results_that_cannot_be_read_are_named_and_the_others_go_on(t
 
 
 def test_modules_of_studies_that_cannot_be_read_are_named_and_the_others_go_on(tmp_path, announce, symdyn):
-    whole, counts = numerics.study.index(), Counter()
+    whole, counts = numerics.lab.study.index(), Counter()
     for number, (kind, breaks) in enumerate(unreadable(STUDY).items()):
         package = tmp_path / f"user{number}"
         package.mkdir()
         (package / "argument.py").write_text(STUDY.replace("toy.squares", f"toy.squares{number}"))
         breaks(package / "m.py")
         announce("symdyn.studies", package.name, package.name)
-        found = numerics.study.index()
+        found = numerics.lab.study.index()
         counts["tried"] += 1
         names = [b.name for b in found.broken if b.topic == package.name or b.name == "toy.squares"]
         counts[
@@ -216,9 +216,9 @@ def test_modules_of_studies_that_cannot_be_read_are_named_and_the_others_go_on(t
     status, out, err = symdyn("study", "list")
     assert status == 0 and all(key in out for key in whole)
     assert "user3.m" in out and "toy.squares" in out and err.count("error:") == counts["tried"]
-    with pytest.raises(numerics.study.StudyError, match=r"toy\.squares is defined twice: in user"):
-        numerics.study.load_study("toy.squares")
-    assert numerics.study.load_study("kunin2024.fig-basins").key == "kunin2024.fig-basins"
+    with pytest.raises(numerics.lab.study.StudyError, match=r"toy\.squares is defined twice: in user"):
+        numerics.lab.study.load_study("toy.squares")
+    assert numerics.lab.study.load_study("kunin2024.fig-basins").key == "kunin2024.fig-basins"
     told(counts, "modules of studies that cannot be read")
 
 
@@ -288,7 +288,7 @@ def test_packages_that_cannot_be_found_or_raise_are_rows(tmp_path, announce, sym
     for number, value in enumerate(values):
         announce("symdyn.derivations", f"topic{number}", value)
         announce("symdyn.studies", f"topic{number}", value)
-    studies = [b.name for b in numerics.study.index().broken]
+    studies = [b.name for b in numerics.lab.study.index().broken]
     for number, value in enumerate(values):
         counts["tried"] += 2
         for left_out in (broken(topic=f"topic{number}"), broken("study", f"topic{number}")):
@@ -296,7 +296,7 @@ def test_packages_that_cannot_be_found_or_raise_are_rows(tmp_path, announce, sym
         counts["tried"] += 1
         counts["refused" if value in studies else "wrong"] += 1
     assert set(index()) == set(before)
-    assert load(WHOLE).title and numerics.study.load_study("kunin2024.fig-basins")
+    assert load(WHOLE).title and numerics.lab.study.load_study("kunin2024.fig-basins")
     status, out, _ = symdyn("list", "--topic", "single_neuron")
     assert status == 0 and "broken" not in out
     status, out, _ = symdyn("list", "--topic", "topic3")
@@ -351,11 +351,13 @@ def test_a_study_that_takes_the_key_of_another_is_told_and_others_go_on(tmp_path
     package.mkdir()
     (package / "argument.py").write_text(STUDY.replace("toy.squares", "kunin2024.fig-basins"))
     announce("symdyn.studies", "user0", "user0")
-    with pytest.raises(numerics.study.StudyError, match=r"fig-basins is defined twice: in .*user0\.argument"):
-        numerics.study.load_study("kunin2024.fig-basins")
+    with pytest.raises(
+        numerics.lab.study.StudyError, match=r"fig-basins is defined twice: in .*user0\.argument"
+    ):
+        numerics.lab.study.load_study("kunin2024.fig-basins")
     with pytest.raises(PackageError, match=r"fig-basins is defined in .*user0\.argument"):
         verify_study("kunin2024.fig-basins")
-    assert numerics.study.load_study("kunin2024.fig234-full-rank")
+    assert numerics.lab.study.load_study("kunin2024.fig234-full-rank")
     assert "kunin2024.fig-basins" in [b.name for b in broken("study")]
 
 
@@ -368,15 +370,15 @@ def test_the_evidence_of_a_package_that_raises_is_broken_and_its_entry_open(
     (package / "__init__.py").write_text(raising)
     (package / "argument.py").write_text(STUDY)
     announce("symdyn.studies", "user0", "user0")
-    study = numerics.study.index()["toy.squares"]
+    study = numerics.lab.study.index()["toy.squares"]
     state = cli._evidence_state(study)
     assert state["evidence"] == "broken" and "user0" in state["reason"]
     assert cli._stored(state) == "broken"
     failures = []
     assert auditing._of_study("toy.squares", failures) == ("open", "", {})
     assert len(failures) == 1 and "'user0' cannot be imported" in failures[0]
-    with pytest.raises(numerics.study.StudyError, match=r"user0\.argument, .* cannot be imported"):
-        numerics.study.load_study("toy.squares")
+    with pytest.raises(numerics.lab.study.StudyError, match=r"user0\.argument, .* cannot be imported"):
+        numerics.lab.study.load_study("toy.squares")
 
 
 def test_evidence_that_raises_whatever_leaves_its_entry_open(monkeypatch):

@@ -291,7 +291,7 @@ def test_a_name_like_no_other_gets_the_list_of_known_ones(symdyn) -> None:
 
 
 def test_a_broken_evidence_file_is_named_and_not_touched(symdyn, monkeypatch: pytest.MonkeyPatch) -> None:
-    from numerics.evidence import EvidenceError
+    from numerics.lab.evidence import EvidenceError
 
     def broken(*_: object) -> None:
         raise EvidenceError("the evidence file x.json is broken; run the study again")
@@ -416,8 +416,8 @@ def test_the_list_of_studies_says_what_evidence_is_stored(symdyn, monkeypatch, s
 
 
 def test_evidence_is_none_current_stale_or_broken(tmp_path: Path) -> None:
-    from numerics import evidence
-    from numerics.fingerprint import source_of
+    from numerics.lab import evidence
+    from numerics.lab.fingerprint import source_of
 
     key = "kunin2024.fig-basins"
     file = tmp_path / f"{key}.json"

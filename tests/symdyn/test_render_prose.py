@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numerics.evidence
+import numerics.lab.evidence
 from symdyn.paper import ledger
 from symdyn.render import prose
 
-EVIDENCE = Path(numerics.evidence.__file__).parent
+EVIDENCE = Path(numerics.lab.evidence.__file__).parent
 SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
 
 

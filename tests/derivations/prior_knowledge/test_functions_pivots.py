@@ -6,7 +6,7 @@ import torch
 from scipy.optimize import brentq
 
 from derivations.prior_knowledge import ata, effective_start, learnable, logistic_from_pivots
-from numerics.order import fit_order, has_order
+from numerics.lab.order import fit_order, has_order
 
 SIZES = 2.0 ** -np.arange(24, 44, 4)
 

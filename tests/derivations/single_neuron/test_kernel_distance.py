@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from derivations.single_neuron import kernel_distance
-from numerics.kernels import kernel_distance as measured
+from numerics.measures.kernels import kernel_distance as measured
 from symdyn.calculus.gram import Vector, inner, norm
 from symdyn.calculus.vectors import Entries
 from symdyn.compile import Argument, build

@@ -10,7 +10,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 from derivations.wide_linear import preconditioner, regime
-from numerics.kernels import kernel_distance
+from numerics.measures.kernels import kernel_distance
 
 
 def start(rng, h, d, c, deltas, size):

@@ -1,1 +1,0 @@
-"""The data that networks learn: generated tasks."""

@@ -1,0 +1,1 @@
+"""The laboratory: studies, the running and keeping of them, their evidence, claims and figures."""

@@ -1,0 +1,1 @@
+"""Measures for anyone's networks: tangent kernels, balances, learning curves."""

@@ -1,0 +1,1 @@
+"""Starts: initialisations that fix the balance of the layers, and networks that know a task."""

@@ -1,0 +1,1 @@
+"""Studies of linear networks that learn with prior knowledge."""

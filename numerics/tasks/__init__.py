@@ -1,0 +1,1 @@
+"""Tasks: teachers and students, trees of living things, and tasks in a row."""

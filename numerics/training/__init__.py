@@ -1,0 +1,1 @@
+"""Training: gradient flow and gradient descent, of one network or of many at once, step by step, observed."""
