@@ -13,9 +13,9 @@ as fast as an H100 the whole grid is meant to take less than eight minutes. Exit
 before it was complete.
 
 Before it starts, the kernel that takes the steps (``numerics.training.fused_steps``) is compared with the obvious
-alternative, the library's float32 matrix products in a captured graph with compiled activations: seconds a step for the students
-of one seed, and how far both are from float64 after 1,000 steps, relative to how far the students moved. Where the
-learning rate is largest the paths of descent separate by themselves, hence the median over the students.
+alternative, the library's float32 matrix products in a captured graph with compiled activations: seconds a step for
+the students of one seed, and how far both are from float64 after 1,000 steps, relative to how far the students moved.
+Where the learning rate is largest the paths of descent separate by themselves, hence the median over the students.
 """
 
 from __future__ import annotations

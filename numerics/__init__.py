@@ -2,8 +2,8 @@
 
 - ``numerics.networks``: the architectures of the papers, as torch modules.
 - ``numerics.tasks``: what they learn. ``numerics.starts``: initialisations.
-- ``numerics.measures``: tangent kernels and their distance, the balances of any feed-forward network with a recorder for
-  your own training loop, learning curves.
+- ``numerics.measures``: tangent kernels and their distance, the balances of any feed-forward network with a recorder
+  for your own training loop, learning curves.
 - ``numerics.training``: gradient flow and gradient descent, of one network or of many as one tensor program.
 - ``numerics.lab``: studies, how they are run and kept, their evidence, claims and figures.
 - ``numerics.studies``: the studies themselves, a folder a topic.

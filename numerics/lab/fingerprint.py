@@ -2,10 +2,10 @@
 
 Starting at ``cells`` and ``run`` of the study's plan, every name is followed to its definition in our packages or in
 the study's own (``numerics.lab.names``). In the hash of a definition every definition that it names is replaced by the
-hash of that one, as in a Merkle tree, so that a module or a definition can be moved or renamed and nothing changes, while an
-edit changes just the studies that stand on it. The figure, the claims and the other scales of a study do not count, nor
-does what only lists, stores, prints or judges. Other distributions are not followed; their versions are recorded with
-the results.
+hash of that one, as in a Merkle tree, so that a module or a definition can be moved or renamed and nothing changes,
+while an edit changes just the studies that stand on it. The figure, the claims and the other scales of a study do not
+count, nor does what only lists, stores, prints or judges. Other distributions are not followed; their versions are
+recorded with the results.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ depends on that part, so that its size is varied; at every size the starts and t
 
 The source says that tanh and ReLU "can show different behaviour, typically increasing the amount of forgetting". That
 it increases also where a linear map explains the tasks, or grows with what it leaves, is not in that sentence: those
-claims are ours. (The former was first taken for the source's, and failed.) Only ends are compared here; that every step
-follows the gradient of the loss, for all three nonlinearities, is a unit test of ``numerics.training.continual``, and that
-the losses of linear networks follow the exact chain of solutions on the way is measured for figure 5A. That the second task
-is learned, and as closely as the diagonal asks for, is a check that was added after the data had been seen.
+claims are ours. (The former was first taken for the source's, and failed.) Only ends are compared here; that every
+step follows the gradient of the loss, for all three nonlinearities, is a unit test of ``numerics.training.continual``,
+and that the losses of linear networks follow the exact chain of solutions on the way is measured for figure 5A. That
+the second task is learned, and as closely as the diagonal asks for, is a check that was added after the data had been
+seen.
 """
 
 from __future__ import annotations

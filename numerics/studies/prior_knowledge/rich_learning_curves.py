@@ -1,12 +1,13 @@
 """Learning curves of small random, large random and large zero-balanced starts: in steps or along an exponential
 (Braun et al. 2022, figure 3F).
 
-The networks are those of figure 3C-E (``rich_representations``), twenty of each kind, by the exact flow and by gradient
-descent with three steps. What counts as a drop of the loss is defined in ``numerics.measures.learning_curve``. ln L is
-straight where a line of it against t, from a tenth of the initial loss (the transient) to a millionth, explains at least 0.95 of
-its variance. That separates less than it seems, as steps of equal length explain 0.94. So two contrasts between the
-kinds, added after the data had been seen, compare the root mean square distance of ln L from the line, and the least of
-the rates −d ln L/dt in units of their mean: small for what stands still between.
+The networks are those of figure 3C-E (``rich_representations``), twenty of each kind, by the exact flow and by
+gradient descent with three steps. What counts as a drop of the loss is defined in
+``numerics.measures.learning_curve``. ln L is straight where a line of it against t, from a tenth of the initial loss
+(the transient) to a millionth, explains at least 0.95 of its variance. That separates less than it seems, as steps of
+equal length explain 0.94. So two contrasts between the kinds, added after the data had been seen, compare the root
+mean square distance of ln L from the line, and the least of the rates −d ln L/dt in units of their mean: small for
+what stands still between.
 
 Small starts lose their modes one level of the tree after the other, s = 4, 3, 2, 1, at t = ln(s/overlap)/2s, and the
 loss in between is half the sum of the s² to come. The drops are apart where the overlaps are small enough: at the scale
