@@ -16,8 +16,8 @@ WANTED_SECONDS = 30.0
 
 def measure(topic: str) -> tuple[int, int, float, float]:
     """The numbers of results and printed forms, wall seconds, and the CPU seconds the checks used."""
-    from symdyn.auditing import verify_all
-    from symdyn.registry import index
+    from symdyn.catalogue.auditing import verify_all
+    from symdyn.catalogue.registry import index
 
     jobs = [job for kind in ("result", "printed") for job in index(kind) if job.topic == topic]
     start = time.perf_counter()

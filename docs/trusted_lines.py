@@ -14,8 +14,8 @@ from pathlib import Path
 import symdyn
 
 ROOT = Path(symdyn.__file__).parent
-START = ("symdyn.proof.check", "symdyn.statement", "symdyn.matrix_statement")
-NOT_BY_A_CHECK = ("symdyn.render", "symdyn.registry", "symdyn.result", "symdyn.notation", "symdyn.paper")
+START = ("symdyn.proof.check", "symdyn.statements.kinds", "symdyn.statements.matrix")
+NOT_BY_A_CHECK = ("symdyn.render", "symdyn.catalogue", "symdyn.statements.notation")
 OF_THE_COMPILER = ("symdyn.compile.named",)
 """Named quantities are part of claims; the rest of the compiler makes values of arrays, which proves nothing."""
 

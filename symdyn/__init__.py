@@ -15,15 +15,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "load": "symdyn.registry",
-    "results": "symdyn.registry",
-    "audit": "symdyn.auditing",
-    "errata": "symdyn.auditing",
-    "cite": "symdyn.citation",
-    "Result": "symdyn.result",
+    "load": "symdyn.catalogue.registry",
+    "results": "symdyn.catalogue.registry",
+    "audit": "symdyn.catalogue.auditing",
+    "errata": "symdyn.catalogue.auditing",
+    "cite": "symdyn.catalogue.citation",
+    "Result": "symdyn.catalogue.result",
     "Verdict": "symdyn.proof.verdict",
-    "Domain": "symdyn.domain",
-    "Cell": "symdyn.domain",
+    "Domain": "symdyn.statements.domain",
+    "Cell": "symdyn.statements.domain",
 }
 
 __all__ = ["Cell", "Domain", "Result", "Verdict", "audit", "cite", "errata", "load", "results"]

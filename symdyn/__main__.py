@@ -1,5 +1,5 @@
 """`python -m symdyn` is the command `symdyn`."""
 
-from symdyn.cli import main
+from symdyn.cli.commands import main
 
 main()

@@ -11,8 +11,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from symdyn.cli import main
-from symdyn.registry import index
+from symdyn.catalogue.registry import index
+from symdyn.cli.commands import main
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))

@@ -38,7 +38,7 @@ def test_the_lazy_names_of_symdyn_exist() -> None:
 
 
 def test_the_index_of_results_loads_neither_torch_nor_the_mathematics() -> None:
-    loaded = loaded_by("from symdyn.registry import index; assert index()")
+    loaded = loaded_by("from symdyn.catalogue.registry import index; assert index()")
     assert loaded.isdisjoint({"torch", "sympy", "numpy", "scipy", "matplotlib"})
 
 

@@ -6,7 +6,7 @@ from derivations.deep_linear.interpolators.dual_variables import drawn_start, lo
 from derivations.deep_linear.preconditioning.rich import drawn, log_norm, rho
 from derivations.deep_linear.symbols import L, S, beta, e, sigma, sigma_a, width, x
 from symdyn.calculus.gram import norm2
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("App. B.2", "d = h, and all parameters share the learning rate η = 1"),

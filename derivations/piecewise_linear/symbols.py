@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symdyn.notation import glossary
+from symdyn.statements.notation import glossary
 
 words = glossary("piecewise_linear")
 

@@ -4,7 +4,7 @@ The contents: sections and their results in the order of the argument, then the 
 formula. Each is loaded when it is first named.
 """
 
-from symdyn.contents import Section, offered
+from symdyn.catalogue.contents import Section, offered
 
 CONTENTS = (
     Section(

@@ -18,10 +18,10 @@ from derivations.prior_knowledge.quantities import (
     tempered,
 )
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, s, s1, s2, t, tau, u, v
+from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Conjunction, Identity
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conjunction, Identity
 
 QUANTITIES = (elapsed, connection, held, tempered, coupling, excess, moment)
 POSITIVE = {a1: 1, a2: 1, c: 1, s: 1, s1: 1, s2: 1, t: 1, tau: 1, u: 1, v: 1}

@@ -21,7 +21,7 @@ from derivations.prior_knowledge.symbols import (
     tau,
     u,
 )
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symdyn.calculus.matrix import Rules, positive
-from symdyn.notation import glossary
+from symdyn.statements.notation import glossary
 
 words = glossary("prior_knowledge")
 

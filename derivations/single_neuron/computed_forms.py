@@ -20,10 +20,10 @@ from derivations.single_neuron.quantities import (
     radial_potential,
 )
 from derivations.single_neuron.symbols import delta, x
+from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell, Domain, holds
-from symdyn.result import result
-from symdyn.statement import Conjunction, Identity
+from symdyn.statements.domain import Cell, Domain, holds
+from symdyn.statements.kinds import Conjunction, Identity
 
 QUANTITIES = (
     kappa,

@@ -16,7 +16,7 @@ from derivations.single_neuron.symbols import (
     tau,
 )
 from symdyn.calculus.gram import norm2
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("Sec. 1, Notation", "the learning rates are positive, η_a, η_w > 0", eta_a > 0, eta_w > 0),

@@ -10,8 +10,8 @@ import sympy as sp
 
 from derivations.single_neuron.symbols import beta, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import standing, stated
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import standing, stated
 
 x_beta = norm2(beta)
 

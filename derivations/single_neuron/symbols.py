@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symdyn.notation import glossary
+from symdyn.statements.notation import glossary
 
 words = glossary("single_neuron")
 

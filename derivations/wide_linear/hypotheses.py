@@ -25,7 +25,7 @@ from derivations.wide_linear.symbols import (
     width,
 )
 from symdyn.calculus.gram import norm2
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("Sec. 1, Notation", "the learning rates are positive, η_a, η_w > 0", eta_a > 0, eta_w > 0),

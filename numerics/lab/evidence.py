@@ -30,7 +30,7 @@ from numerics.lab.study import (
     load_study,
     recomputed_claims,
 )
-from symdyn.packages import home
+from symdyn.catalogue.packages import home
 
 FOLDER = Path(__file__).parents[1] / "evidence"
 SCHEMA = 3

@@ -261,7 +261,7 @@ class Reach:
 
 def results_named(call: ast.Call) -> tuple[Key, ...]:
     """The derivations of the results that a call names, by key or ledger id; all of them where that is computed."""
-    from symdyn.registry import index as all_results
+    from symdyn.catalogue.registry import index as all_results
 
     words = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
     entries = all_results()

@@ -19,7 +19,8 @@ KEEPING = {
         "study", "runs", "provenance", "store", "sweep", "checkpoint", "claims", "evidence", "figures", "reproduction",
         "fingerprint", "definitions", "names",
     ),
-    "symdyn": ("auditing", "citation", "cli", "console", "contents", "packages", "paper", "registry", "render"),
+    "symdyn.catalogue": ("auditing", "citation", "contents", "packages", "paper", "registry"),
+    "symdyn": ("cli", "render"),
 }  # fmt: skip
 BOOKKEEPING = tuple(f"{package}.{name}" for package, names in KEEPING.items() for name in names)
 

@@ -22,8 +22,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from numerics.lab.claims import Claim, Measurement, Measurements, at_most
-from symdyn.packages import PackageError, below, declarations, said
-from symdyn.registry import Broken
+from symdyn.catalogue.packages import PackageError, below, declarations, said
+from symdyn.catalogue.registry import Broken
 
 SCALES = ("smoke", "laptop", "paper")
 DECISIVE = ("paper", "contrasts")

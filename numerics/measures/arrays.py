@@ -1,6 +1,6 @@
 """How the measures read arrays: those of any library and dtype that hold real numbers, by one rule.
 
-The rule is that of ``symdyn.compile.kinds``, with its widening of short numbers: float32 and float64 stay what they
+The rule is that of ``symdyn.arrays.kinds``, with its widening of short numbers: float32 and float64 stay what they
 are, float16 and bfloat16 become float32, integers and booleans float64. What is masked, sparse, quantised, complex or
 no number is refused by a TypeError that names the argument. Python numbers stay: they do not widen a dtype.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from symdyn.compile.arrays import is_tensor, loaded_torch
-from symdyn.compile.kinds import as_numpy, beyond_range, dtype_of
+from symdyn.arrays.backends import is_tensor, loaded_torch
+from symdyn.arrays.kinds import as_numpy, beyond_range, dtype_of
 
 FLOATS = (np.float32, np.float64)
 NUMBERS = (float, int)  # which stay as they are

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from numerics.measures.arrays import alike
-from symdyn.compile.kinds import refuse
+from symdyn.arrays.kinds import refuse
 
 
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):

@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
-from symdyn.compile.kinds import refuse
+from symdyn.arrays.kinds import refuse
 
 # Kinds of random generators that modules hold, and how their states are read and set.
 GENERATORS = (

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from numerics.measures.evaluation import gradient_hooks, overlaps_itself, sharing_memory, unmoved
-from symdyn.compile.kinds import refuse
+from symdyn.arrays.kinds import refuse
 
 # How many axes lie behind that of the neurons, and how many a pool acts on.
 LAYERS = {"Linear": 0, "Conv1d": 1, "Conv2d": 2, "Conv3d": 3}

@@ -21,8 +21,8 @@ from pathlib import Path
 import torch
 
 from numerics.training.observers import Networks
-from symdyn.compile.arrays import is_tensor
-from symdyn.compile.kinds import dtype_of
+from symdyn.arrays.backends import is_tensor
+from symdyn.arrays.kinds import dtype_of
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fopenmp-simd", "-fno-fast-math", "-shared", "-fPIC")

@@ -13,8 +13,8 @@ import torch
 
 from numerics.measures.arrays import tensors, wide_tensors
 from numerics.measures.kernels import two_layer_ntk
-from symdyn.compile.arrays import is_tensor
-from symdyn.compile.kinds import dtype_of
+from symdyn.arrays.backends import is_tensor
+from symdyn.arrays.kinds import dtype_of
 
 
 @dataclass(frozen=True)

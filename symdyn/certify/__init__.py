@@ -19,11 +19,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from symdyn.cache import Cache, digest
+from symdyn.catalogue.cache import Cache, digest
+from symdyn.catalogue.registry import IndexEntry, load
 from symdyn.certify.claims import lemmas, not_scalar, printed
 from symdyn.certify.coqc import SECONDS, NoRocq, check, version
 from symdyn.certify.lemma import Lemma
-from symdyn.registry import IndexEntry, load
 
 __all__ = ["Certificate", "Left", "NoRocq", "certify", "lemmas_digest", "store", "stored", "version"]
 

@@ -14,12 +14,12 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear, Vector
 from symdyn.certify.lemma import RELATION_SIGNS, Lemma, Page, Unprintable
 from symdyn.certify.search import Proof
-from symdyn.domain import Cell, Domain
-from symdyn.inference import Rule
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.check import SECONDS, default_domain
 from symdyn.proof.claim import atoms
-from symdyn.statement import (
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.inference import Rule
+from symdyn.statements.kinds import (
     Chain,
     Conservation,
     Definition,

@@ -36,11 +36,11 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, evaluate, inner
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.compile.named import NamedFunction
-from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import plain, tower
 from symdyn.proof.defined import DEMANDS, compare
 from symdyn.proof.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
 from symdyn.proof.undecided import Undecided
+from symdyn.statements.domain import Cell, Domain
 
 RESERVED = {
     "R",

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays, compensated
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import compensated
 
 Array = Any
 Number = Any

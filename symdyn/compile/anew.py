@@ -10,8 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array
 
 _DIGITS, _TRIES = 40, 4
 _BELOW = mpmath.mpf(10) ** -400  # differences of numbers that are that small are zero as floats

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symdyn.compile import arrays, bounds, printers
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected
+from symdyn.compile import bounds, printers
 from symdyn.compile.anew import Exact, differentiable, plain
-from symdyn.compile.arrays import Array, Collected
 
 Rerun = Callable[[Collected], tuple[Array, ...]]
 

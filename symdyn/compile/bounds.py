@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from symdyn.compile import aids, arrays, printers
+from symdyn.arrays import backends as arrays
+from symdyn.compile import aids, printers
 from symdyn.compile.lower import Graph
 
 Array = Any

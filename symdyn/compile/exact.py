@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 import sympy
 
-from symdyn.compile import kinds, printers
+from symdyn.arrays import kinds
+from symdyn.compile import printers
 
 _GUARD_DIGITS = 15
 _ATTEMPTS = 6

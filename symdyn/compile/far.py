@@ -17,11 +17,11 @@ import mpmath
 import numpy as np
 import sympy as sp
 
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix import Letter, evaluate, evaluate_arrays, letters_of, symbols_of
-from symdyn.compile import arrays
 from symdyn.compile.anew import Exact, differentiable, plain
-from symdyn.compile.arrays import Array
 
 _NEAR, _REACH = 1e12, 1e30
 

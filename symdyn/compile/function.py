@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
 from symdyn.calculus.vectors import Entries, Vector
-from symdyn.compile import arrays, bounds, linalg, printers
+from symdyn.compile import bounds, printers
 from symdyn.compile.assured import Assurance
 from symdyn.compile.exact import evaluate_exactly
 from symdyn.compile.heads import BACKENDS

@@ -13,7 +13,8 @@ import mpmath
 import numpy as np
 import sympy
 
-from symdyn.compile import aids, arrays
+from symdyn.arrays import backends as arrays
+from symdyn.compile import aids
 from symdyn.compile.heads import OPERATIONS, UnsupportedHead, head_of
 from symdyn.compile.lower import Graph
 

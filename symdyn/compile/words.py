@@ -12,9 +12,11 @@ import mpmath
 import numpy as np
 import sympy as sp
 
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import kinds
 from symdyn.calculus.formula import formula
 from symdyn.calculus.matrix import Expression, Letter, evaluate, evaluate_arrays, letters_of, symbols_of
-from symdyn.compile import arrays, far, kinds
+from symdyn.compile import far
 from symdyn.compile.exact import real_number
 from symdyn.compile.function import check_names
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.vectors import Dot
-from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import Finding, Zero, atoms, components, tower
 from symdyn.proof.undecided import Undecided
+from symdyn.statements.domain import Cell, Domain
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot
-from symdyn.domain import Cell
 from symdyn.proof.numbers import certified_sign
 from symdyn.proof.polynomials import sign_of_product
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import NeedsSign, Undecided
+from symdyn.statements.domain import Cell
 
 MOST = 32
 """Cases that are told apart before a proof is given up."""

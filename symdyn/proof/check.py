@@ -12,14 +12,14 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Vector
-from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, components, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.statement import (
+from symdyn.statements.domain import Cell, Domain, EmptyDomain
+from symdyn.statements.kinds import (
     Chain,
     Conservation,
     Definition,

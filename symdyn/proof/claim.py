@@ -20,8 +20,6 @@ from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
 from symdyn.compile.named import NamedFunction, unfold
-from symdyn.domain import Cell, Domain, EmptyDomain, Point
-from symdyn.domain import holds as holds_in
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.cases import Case, follows, in_all_cases, signs_of
 from symdyn.proof.defined import (
@@ -41,6 +39,8 @@ from symdyn.proof.slopes import follows_by_slope, granted, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.statements.domain import Cell, Domain, EmptyDomain, Point
+from symdyn.statements.domain import holds as holds_in
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sympy.core.function import AppliedUndef
 from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot, Vector, inner, norm2
 from symdyn.compile.named import NamedFunction, unfold
-from symdyn.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain
 
 Relation = tuple[sp.Expr, str]
 

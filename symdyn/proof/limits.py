@@ -24,13 +24,13 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import InnerProductSymbol, Linear, evaluate
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell, Domain, Point
 from symdyn.proof.claim import Finding, components, describe, plain
 from symdyn.proof.expansion import Expansion, Field, NeedsSign, NeedsTerms, NotReal, expanded
 from symdyn.proof.loci import zeros
 from symdyn.proof.numbers import certified_sign, enclosure, residual_size
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.statements.domain import Cell, Domain, Point
 
 SIDES = {"+": ("+",), "-": ("-",), "both": ("+", "-")}
 MOST_SPLITS = 4

@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.gram import evaluate
-from symdyn.domain import Cell, Domain, EmptyDomain, Point
+from symdyn.statements.domain import Cell, Domain, EmptyDomain, Point
 
 BASES = 24
 """Points from which zeros are looked for."""

@@ -13,10 +13,10 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.compile.named import NamedFunction, unfold
-from symdyn.domain import Cell, Domain, EmptyDomain, Point, holds
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.claim import Zero
 from symdyn.proof.undecided import Undecided
+from symdyn.statements.domain import Cell, Domain, EmptyDomain, Point, holds
 
 SECONDS = 10.0
 ANYWHERE = Cell()

@@ -17,7 +17,6 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
-from symdyn.domain import Cell, Domain, Point
 from symdyn.proof.claim import Finding, describe, plain
 from symdyn.proof.defined import Demand, Undefined, demands
 from symdyn.proof.expansion import Field
@@ -26,6 +25,7 @@ from symdyn.proof.limits import Case, completed, evaluated, first_case
 from symdyn.proof.numbers import certified_sign
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.statements.domain import Cell, Domain, Point
 
 STEPS = 8
 BISECTIONS = 100

@@ -22,7 +22,6 @@ from symdyn.calculus.matrix.expression import from_word
 from symdyn.calculus.matrix.sums import ScalarSum, indices_of
 from symdyn.calculus.matrix.transform import within_sums
 from symdyn.calculus.matrix.words import Letter, number_of
-from symdyn.domain import Cell, Domain
 from symdyn.proof.cases import Case, follows, in_all_cases
 from symdyn.proof.claim import ByProof, Finding
 from symdyn.proof.defined import Demand, Undefined, compare, demands, distinct, relations
@@ -31,6 +30,7 @@ from symdyn.proof.quantities import faults_of
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.statements.domain import Cell, Domain
 
 Sizes = Mapping[Any, int]
 Example = tuple[Sizes, dict[Any, Any]]

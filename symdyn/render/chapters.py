@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from symdyn.auditing import AuditEntry, audit
-from symdyn.hypothesis import Hypothesis
-from symdyn.inference import Rule
-from symdyn.notation import GLOSSARIES
-from symdyn.packages import PackageError
-from symdyn.paper import Entry, Paper, entry, ledger
-from symdyn.registry import index, load, printed_forms
+from symdyn.catalogue.auditing import AuditEntry, audit
+from symdyn.catalogue.packages import PackageError
+from symdyn.catalogue.paper import Entry, Paper, entry, ledger
+from symdyn.catalogue.registry import index, load, printed_forms
 from symdyn.render.latex import set_formula, statement_latex
 from symdyn.render.prose import from_ascii
-from symdyn.statement import Chain, Experiment, Statement
+from symdyn.statements.hypothesis import Hypothesis
+from symdyn.statements.inference import Rule
+from symdyn.statements.kinds import Chain, Experiment, Statement
+from symdyn.statements.notation import GLOSSARIES
 
 if TYPE_CHECKING:
-    from symdyn.result import PrintedForm, Result, Step
+    from symdyn.catalogue.result import PrintedForm, Result, Step
 
 Progress = Callable[[str, int, int], None]
 

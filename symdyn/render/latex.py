@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symdyn.inference import Characterised, Rule
-from symdyn.notation import vocabulary
 from symdyn.render import prose
 from symdyn.render.layout import LINE, display, lines, stacked, tidy, width, without_repetition
 from symdyn.render.spelling import quantities, spelled_apart
-from symdyn.statement import Chain, Conjunction, Experiment, Identity, Solution, Statement, typeset
+from symdyn.statements.inference import Characterised, Rule
+from symdyn.statements.kinds import Chain, Conjunction, Experiment, Identity, Solution, Statement, typeset
+from symdyn.statements.notation import vocabulary
 
 if TYPE_CHECKING:
-    from symdyn.result import Result
+    from symdyn.catalogue.result import Result
 
 
 LEGIBLE = 100

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from symdyn.render import prose
 
 if TYPE_CHECKING:
+    from symdyn.catalogue.result import Result
     from symdyn.proof.verdict import Verdict
-    from symdyn.result import Result
 
 
 def result_html(result: Result) -> str:

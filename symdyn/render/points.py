@@ -8,11 +8,11 @@ from typing import Any
 
 from symdyn.calculus.vectors import Dot
 from symdyn.compile.words import ingredients
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.notation import GLOSSARIES, Term
 from symdyn.proof.claim import atoms, opened
 from symdyn.proof.verdict import Witness
-from symdyn.statement import Statement
+from symdyn.statements.kinds import Statement
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.statements.notation import GLOSSARIES, Term
 
 
 def occurring(statement: Statement, witness: Witness) -> Witness:

@@ -19,7 +19,7 @@ from symdyn.calculus.gram import Flow, GramOperator
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
 from symdyn.compile.named import NamedFunction
-from symdyn.statement import Statement, typeset
+from symdyn.statements.kinds import Statement, typeset
 
 Stands = Mapping[Any, Any]
 """Quantities that need another spelling, each with the quantity, spelled so, that stands for it."""

@@ -13,16 +13,14 @@ from symdyn.calculus.gram import Combination, Flow, GramOperator, Vector, substi
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.transform import as_letter
 from symdyn.calculus.vectors import Dot, Linear, transposed_latex
-from symdyn.domain import Domain
-from symdyn.inference import Rule
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.notation import vocabulary
 from symdyn.proof.claim import atoms
 from symdyn.render import prose
 from symdyn.render.latex import cleaned, statement_formula
 from symdyn.render.layout import display, stacked, width
 from symdyn.render.spelling import quantities, scalars, spelled_apart
-from symdyn.statement import (
+from symdyn.statements.domain import Domain
+from symdyn.statements.inference import Rule
+from symdyn.statements.kinds import (
     Asymptotic,
     Chain,
     Conservation,
@@ -37,9 +35,11 @@ from symdyn.statement import (
     difference,
     typeset,
 )
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.statements.notation import vocabulary
 
 if TYPE_CHECKING:
-    from symdyn.result import Result, Step
+    from symdyn.catalogue.result import Result, Step
 
 _SAYS_ITSELF = re.compile(r"[+-]|\\sqrt")
 """A quantity that is kept folded for its accuracy, such as κ + δ, prints as what it is."""
@@ -61,7 +61,7 @@ def steps(statement: Statement, domain: Domain | None = None, topic: str = "") -
     `domain` is where the statement is claimed, unless it says so itself: what the domain defines is given, and so
     substituted where coefficients are compared.
     """
-    from symdyn.result import Step
+    from symdyn.catalogue.result import Step
 
     found = []
     with vocabulary(topic):

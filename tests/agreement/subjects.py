@@ -12,9 +12,9 @@ import sympy as sp
 
 from symdyn.calculus.matrix import Letter, evaluate
 from symdyn.calculus.vectors import InnerProductSymbol, Vector
+from symdyn.catalogue.registry import results
 from symdyn.compile import UnsupportedHead, printers
 from symdyn.compile.words import CompiledWords
-from symdyn.registry import results
 from tests.agreement.draws import COSINES, LENGTHS, SIZES, Draw
 
 Arguments = dict[str, Any]  # floats, lists of floats, or lists of rows

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from symdyn.registry import load
+from symdyn.catalogue.registry import load
 from tests.agreement import accuracy
 
 TOPICS = ("single_neuron", "piecewise_linear", "wide_linear", "deep_linear", "prior_knowledge")

@@ -15,9 +15,9 @@ import sympy as sp
 from derivations.wide_linear.solution.single_output import of_weights
 from derivations.wide_linear.symbols import Delta, mu, phi, s
 from symdyn.calculus.matrix import evaluate
+from symdyn.catalogue.registry import load, results
 from symdyn.proof.check import decide
 from symdyn.proof.mutants import mutations
-from symdyn.registry import load, results
 
 MOST = 2
 """Changes of a value that are tried: enough to see whether it matters."""

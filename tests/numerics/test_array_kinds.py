@@ -1,7 +1,7 @@
 """Whatever kind of array is given, wherever arrays enter: the values are right, or the argument is refused by name.
 
 Right is what the same numbers give in float64, to the rounding of the dtype in which the rule of
-`symdyn.compile.kinds` computes. Entries are found by introspection: one that is in no table of `array_entries` fails
+`symdyn.arrays.kinds` computes. Entries are found by introspection: one that is in no table of `array_entries` fails
 the test. The kinds are those of `array_kinds`.
 """
 
@@ -27,8 +27,8 @@ from numerics.measures import balances as conserved
 from numerics.measures import kernels
 from symdyn.calculus.matrix import Letter
 from symdyn.calculus.vectors import Vector
+from symdyn.catalogue.registry import load, results
 from symdyn.compile.heads import UnsupportedHead
-from symdyn.registry import load, results
 from tests.numerics import array_entries as entries
 from tests.numerics.array_kinds import NONE, REFUSED, SHORT, WIDENED, same, sizes
 

@@ -30,7 +30,7 @@ from numerics.lab.fingerprint import PACKAGES, source_of
 from numerics.lab.names import Packages
 from numerics.lab.runs import run_study
 from numerics.lab.study import DECISIVE, Cell, StudyError, index, load_study, recomputed_claims
-from symdyn.registry import verify_study
+from symdyn.catalogue.registry import verify_study
 
 # Studies all of whose claims hold, at the published setting and as a smoke test.
 CONFIRMED = (

@@ -582,7 +582,7 @@ MOVES = {
     "numerics.measures.kernels": "numerics.measures.kernels",
     "numerics.training.ensembles": "numerics.training.ensembles",
     "derivations.prior_knowledge.evaluators.representations": "derivations.prior_knowledge.evaluators.flow",
-    "symdyn.compile.linalg": "symdyn.arrays.algebra",
+    "symdyn.arrays.linalg": "symdyn.arrays.algebra",
 }
 
 

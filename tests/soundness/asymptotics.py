@@ -2,7 +2,7 @@
 
 from sympy import Abs, Rational, acosh, atan, cos, cosh, exp, log, pi, sign, sin, sqrt, tanh
 
-from symdyn.statement import Asymptotic
+from symdyn.statements.kinds import Asymptotic
 from tests.soundness.claims import (
     TINY,
     R,

@@ -3,7 +3,7 @@
 from sympy import cosh, exp, sqrt
 
 from symdyn.calculus.gram import Flow
-from symdyn.inference import (
+from symdyn.statements.inference import (
     AtMostOneZero,
     Characterised,
     CrossesOnce,
@@ -13,7 +13,7 @@ from symdyn.inference import (
     SameZeros,
     UniqueMinimiser,
 )
-from symdyn.statement import (
+from symdyn.statements.kinds import (
     Conjunction,
     Conservation,
     Dynamics,

@@ -9,8 +9,8 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.vectors import Vector
-from symdyn.domain import Cell, Domain
-from symdyn.statement import Statement
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Statement
 
 a, b, c, e, k, p, q, s, t, u, x, y, z = sp.symbols("a b c e k p q s t u x y z", real=True)
 x0, y0 = sp.symbols("x0 y0", real=True)

@@ -20,7 +20,7 @@ from sympy import (
 )
 
 from symdyn.calculus.gram import inner, norm2
-from symdyn.statement import Definition, Identity, Solution
+from symdyn.statements.kinds import Definition, Identity, Solution
 from tests.soundness.claims import (
     TINY,
     R,

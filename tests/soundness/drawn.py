@@ -11,8 +11,8 @@ import sympy as sp
 from sympy import Abs, cosh, exp, log, sign, sqrt, tanh
 
 from symdyn.calculus.gram import Flow
-from symdyn.domain import Domain
-from symdyn.statement import Asymptotic, Definition, Dynamics, Identity, Inequality, Limit
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Asymptotic, Definition, Dynamics, Identity, Inequality, Limit
 from tests.soundness.claims import TINY, Claim, R, a, b, negative, oo, positive, t, x, y
 
 COEFFICIENTS = [sp.Integer(1), a, a**2, a - b, a * b, a**2 + 1, (a - b) ** 2, a + 1, sp.Integer(-2)]

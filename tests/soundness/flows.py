@@ -3,7 +3,7 @@
 from sympy import Abs, acosh, atan, cosh, exp, log, sign, sqrt
 
 from symdyn.calculus.gram import Dot, Flow, inner, norm2, outer
-from symdyn.statement import Conservation, Dynamics
+from symdyn.statements.kinds import Conservation, Dynamics
 from tests.soundness.claims import TINY, R, a, b, c, false, p, positive, q, true, v1, v2, v3, where, x, y, z
 
 still = Flow({})

@@ -31,8 +31,8 @@ from sympy import (
     tanh,
 )
 
-from symdyn.domain import Domain
-from symdyn.statement import Identity
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Identity
 from tests.soundness.claims import (
     TINY,
     R,

@@ -24,8 +24,8 @@ from sympy import (
     tanh,
 )
 
-from symdyn.domain import Cell, Domain
-from symdyn.statement import Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Inequality
 from tests.soundness.claims import (
     TINY,
     R,

@@ -19,7 +19,7 @@ from sympy import (
     tanh,
 )
 
-from symdyn.statement import Limit
+from symdyn.statements.kinds import Limit
 from tests.soundness.claims import (
     TINY,
     R,

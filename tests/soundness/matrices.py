@@ -31,8 +31,8 @@ from symdyn.calculus.matrix import (
 from symdyn.calculus.matrix import (
     positive as positive_rates,
 )
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.statement import Identity, Inequality
+from symdyn.statements.kinds import Identity, Inequality
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 from tests.soundness.claims import TINY, R, false, p, q, true
 
 n, m, r = sp.symbols("n m r", integer=True, positive=True)

@@ -8,7 +8,7 @@ from sympy import Abs, Rational, exp, log, sqrt, tanh
 from symdyn.calculus.gram import Flow
 from symdyn.compile import named
 from symdyn.compile.named import expm1_ratio, root_sum
-from symdyn.statement import Conservation, Definition, Dynamics, Identity, Inequality, Limit, Solution
+from symdyn.statements.kinds import Conservation, Definition, Dynamics, Identity, Inequality, Limit, Solution
 from tests.soundness.claims import TINY, false, oo, positive, t, true, x, x0, y
 
 

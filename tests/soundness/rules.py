@@ -25,7 +25,7 @@ from symdyn.calculus.matrix import (
     positive as positive_rates,
 )
 from symdyn.calculus.matrix.expression import from_word
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 from tests.soundness.claims import R, false, p, q, true
 
 n, m = sp.symbols("n m", integer=True, positive=True)

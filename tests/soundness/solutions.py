@@ -2,8 +2,8 @@
 
 from sympy import Abs, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh
 
-from symdyn.domain import Domain
-from symdyn.statement import Solution
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Solution
 from tests.soundness.claims import (
     TINY,
     R,

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 import sympy as sp
 
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.statement import Dynamics, Identity, Limit, Solution
+from symdyn.statements.kinds import Dynamics, Identity, Limit, Solution
+from symdyn.statements.matrix import MatrixIdentity
 from tests.soundness.claims import TINY, oo
 from tests.soundness.drawn import SORTS, draw
 from tests.soundness.engine import KINDS, ask, counts, kind, wrong

@@ -19,9 +19,8 @@ from symdyn.calculus.gram import Dot, GramOperator, Linear, Vector
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Expression, evaluate, letters_of, symbols_of
 from symdyn.calculus.matrix.expression import from_word
-from symdyn.domain import Domain
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity, MatrixStatement
-from symdyn.statement import (
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import (
     Asymptotic,
     Conservation,
     Definition,
@@ -32,6 +31,7 @@ from symdyn.statement import (
     Solution,
     Statement,
 )
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity, MatrixStatement
 from tests.soundness import claims
 from tests.soundness.claims import Claim
 from tests.soundness.values import WORDS, Undefined, holds, number, rounding, value, values

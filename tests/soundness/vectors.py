@@ -5,8 +5,8 @@ from sympy import Integer, Matrix, sqrt
 from symdyn.calculus.gram import gradient, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.isotropic import hessian as radial_hessian
-from symdyn.domain import Cell, Domain
-from symdyn.statement import Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, Inequality
 from tests.soundness.claims import TINY, a, b, false, positive, true, v1, v2, v3, v4, x
 
 beta = Isotropic(1, 0, x).vector

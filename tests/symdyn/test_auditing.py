@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from symdyn import auditing
-from symdyn.auditing import AuditEntry, audit
-from symdyn.paper import ledger
+from symdyn.catalogue import auditing
+from symdyn.catalogue.auditing import AuditEntry, audit
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import index, load
+from symdyn.catalogue.result import PrintedVerdict
 from symdyn.proof.verdict import Verdict, Witness
-from symdyn.registry import index, load
-from symdyn.result import PrintedVerdict
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +69,8 @@ def test_a_warm_audit_recomputes_nothing(single_neuron, warm, monkeypatch):
 @pytest.mark.parametrize("piped", [False, True], ids=["a file", "piped into python"])
 def test_a_script_without_a_guard_asks_for_verdicts_on_several_processes(tmp_path, piped):
     lines = (
-        "from symdyn.auditing import verify_all",
-        "from symdyn.registry import index",
+        "from symdyn.catalogue.auditing import verify_all",
+        "from symdyn.catalogue.registry import index",
         "jobs = [*index()][:4]",
         "found = verify_all(jobs, use_cache=False, processes=2)",
         "print('asked', {key: v.outcome for key, v in found.items()}, __file__)",
@@ -148,7 +148,7 @@ def test_malformed_entries_are_redone(kept, entries):
 
 def test_a_verdict_is_stamped_with_all_that_its_module_imports(monkeypatch):
     """The preconditioner of piecewise linear neurons is made of the quantities of the single neuron."""
-    from symdyn import cache
+    from symdyn.catalogue import cache
 
     changed = cache._file("derivations.single_neuron.quantities")
     read = {name: cache.module_digest(name) for name in MODULES}

@@ -13,19 +13,20 @@ from pathlib import Path
 import pytest
 
 import numerics.lab.study
-from symdyn import auditing, cli
-from symdyn.cache import digest
-from symdyn.packages import PackageError
-from symdyn.paper import entry
-from symdyn.registry import _scanned, broken, index, load, results, verify_study
-from symdyn.result import PRINTED, REGISTERED
+from symdyn.catalogue import auditing
+from symdyn.catalogue.cache import digest
+from symdyn.catalogue.packages import PackageError
+from symdyn.catalogue.paper import entry
+from symdyn.catalogue.registry import _scanned, broken, index, load, results, verify_study
+from symdyn.catalogue.result import PRINTED, REGISTERED
+from symdyn.cli.commands import commands as cli
 
 WHOLE = "single_neuron.conserved_delta"
 LEDGER = "kunin2024.single-conserved-delta"
 RESULT = """
 import sympy as sp
-from symdyn.result import printed, result
-from symdyn.statement import Identity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Identity
 
 x = sp.Symbol("x", real=True)
 

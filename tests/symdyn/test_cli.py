@@ -14,12 +14,13 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from symdyn import auditing, cli, console, registry
-from symdyn.auditing import AuditEntry
-from symdyn.cli import main
-from symdyn.paper import ledger
-from symdyn.registry import index, load
-from symdyn.result import REGISTERED
+from symdyn.catalogue import auditing, registry
+from symdyn.catalogue.auditing import AuditEntry
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import index, load
+from symdyn.catalogue.result import REGISTERED
+from symdyn.cli.commands import commands as cli
+from symdyn.cli.commands import console, main
 
 DELTA = "single_neuron.conserved_delta"
 RUNNER = cli._runner
@@ -219,8 +220,8 @@ def announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
 
 OWN_RESULT = """
 import sympy as sp
-from symdyn.result import result
-from symdyn.statement import Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Identity
 
 x = sp.Symbol("x", real=True)
 

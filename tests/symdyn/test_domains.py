@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from symdyn.calculus.gram import Vector
+from symdyn.catalogue.registry import index, load
 from symdyn.compile.heads import UnsupportedHead
-from symdyn.registry import index, load
 
 RATES = ("tau", "eta_a", "eta_w")
 SIZE = 2

@@ -14,9 +14,10 @@ from xml.etree import ElementTree
 import pytest
 import sympy as sp
 
-from symdyn import console
-from symdyn.auditing import AuditEntry
-from symdyn.paper import ledger
+from symdyn.catalogue.auditing import AuditEntry
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.result import REGISTERED, Step, result
+from symdyn.cli.commands import console
 from symdyn.render import mathematics, prose
 from symdyn.render.book_html import html_book
 from symdyn.render.book_latex import latex_book
@@ -24,8 +25,7 @@ from symdyn.render.chapters import Chapter, Derived, Formula, Section
 from symdyn.render.latex import cleaned, set_formula, statement_latex
 from symdyn.render.mathematics import ENVIRONMENTS, IN_WORDS, ONE, SIZED, SYMBOLS, TWO, WORDS, is_formula
 from symdyn.render.notebook import result_html
-from symdyn.result import REGISTERED, Step, result
-from symdyn.statement import Chain, Experiment, Identity
+from symdyn.statements.kinds import Chain, Experiment, Identity
 
 COMMANDS = [
     r"\input{/etc/passwd}",

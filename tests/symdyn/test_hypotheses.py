@@ -11,13 +11,18 @@ from collections import Counter
 import pytest
 import sympy as sp
 
-from symdyn import auditing
-from symdyn.auditing import NO_COUNTEREXAMPLE, AuditEntry
 from symdyn.calculus.gram import Vector, inner, norm2
 from symdyn.calculus.matrix import Declaration, Rules, matrix, positive, rule
-from symdyn.cli import _remarks, main
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import (
+from symdyn.catalogue import auditing
+from symdyn.catalogue.auditing import NO_COUNTEREXAMPLE, AuditEntry
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import load, printed_forms, results
+from symdyn.catalogue.result import PrintedForm, Result
+from symdyn.cli.commands import _remarks, main
+from symdyn.proof.verdict import Verdict
+from symdyn.render import book_html, book_latex, chapters, prose
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import (
     Hypothesis,
     SilentRestriction,
     added,
@@ -32,13 +37,8 @@ from symdyn.hypothesis import (
     standing,
     stated,
 )
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.paper import ledger
-from symdyn.proof.verdict import Verdict
-from symdyn.registry import load, printed_forms, results
-from symdyn.render import book_html, book_latex, chapters, prose
-from symdyn.result import PrintedForm, Result
-from symdyn.statement import Conjunction, Identity, Inequality
+from symdyn.statements.kinds import Conjunction, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 ENTRY = "kunin2024.single-conserved-delta"
 x, y, z, q = sp.symbols("x y z q", real=True)

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 import symdyn
-from symdyn import registry
-from symdyn.hypothesis import of_topic
-from symdyn.packages import PackageError, home, topic_of
-from symdyn.registry import _scanned, broken, index, load, printed_forms, results
-from symdyn.result import PRINTED, REGISTERED
+from symdyn.catalogue import registry
+from symdyn.catalogue.packages import PackageError, home, topic_of
+from symdyn.catalogue.registry import _scanned, broken, index, load, printed_forms, results
+from symdyn.catalogue.result import PRINTED, REGISTERED
+from symdyn.statements.hypothesis import of_topic
 
 
 def test_a_result_is_found_by_key_and_by_ledger_id():
@@ -53,7 +53,7 @@ def test_the_index_agrees_with_the_registered_results():
 
 def test_the_index_imports_neither_the_mathematics_nor_torch():
     code = (
-        "import sys; from symdyn.registry import index; assert index(); "
+        "import sys; from symdyn.catalogue.registry import index; assert index(); "
         "print([m for m in ('torch', 'sympy', 'numpy', 'matplotlib') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -82,8 +82,8 @@ def test_no_module_hides_a_result_of_the_same_name(topic):
 
 SUM = """
 import sympy as sp
-from symdyn.result import printed, result
-from symdyn.statement import Identity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Identity
 
 x = sp.Symbol("x", real=True)
 
@@ -165,8 +165,8 @@ def test_the_topic_is_the_name_of_the_entry_point_not_of_a_folder(package, tmp_p
 
 NESTED = """
 import sympy as sp
-from symdyn.result import result
-from symdyn.statement import Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Identity
 
 x = sp.Symbol("x", real=True)
 
@@ -201,7 +201,7 @@ def test_the_hypotheses_of_a_topic_hold_in_its_folders_too(package):
     (package / "powers" / "__init__.py").write_text("")
     (package / "powers" / "third.py").write_text(NESTED)
     (package / "hypotheses.py").write_text(
-        "from symdyn.hypothesis import standing\nHYPOTHESES = (standing('Sec. 1', 'x > 0', 'd'),)\n"
+        "from symdyn.statements.hypothesis import standing\nHYPOTHESES = (standing('Sec. 1', 'x > 0', 'd'),)\n"
     )
     assert [h.words for h in of_topic("sums.powers.third")] == ["x > 0"]
 
@@ -252,7 +252,7 @@ def test_a_module_that_the_index_cannot_read_is_named_with_the_line(package, sou
 
 
 def test_a_topic_without_a_glossary_is_shown_and_says_why_it_does_not_compile(package, capsys, monkeypatch):
-    from symdyn import cli
+    from symdyn.cli.commands import commands as cli
 
     monkeypatch.setattr(sys, "argv", ["symdyn", "show", "sums.square"])
     with pytest.raises(SystemExit) as exit_status:

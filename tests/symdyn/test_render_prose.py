@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import numerics.lab.evidence
-from symdyn.paper import ledger
+from symdyn.catalogue.paper import ledger
 from symdyn.render import prose
 
 EVIDENCE = Path(numerics.lab.evidence.__file__).parent

@@ -14,16 +14,15 @@ import sympy
 import symdyn
 from derivations.prior_knowledge.riccati import stacked_layers as flow_of_q
 from derivations.wide_linear.starts import gaussian_layers
-from symdyn.auditing import AuditEntry
 from symdyn.calculus.gram import GramOperator, evaluate
 from symdyn.calculus.vectors import Linear, Vector
+from symdyn.catalogue.auditing import AuditEntry
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import index, printed_forms
+from symdyn.catalogue.result import Step
 from symdyn.compile.named import unfold
-from symdyn.domain import Domain
-from symdyn.notation import GLOSSARIES, vocabulary
-from symdyn.paper import ledger
 from symdyn.proof.check import decide
 from symdyn.proof.verdict import Witness
-from symdyn.registry import index, printed_forms
 from symdyn.render import book, chapters, prose
 from symdyn.render.book_html import html_book
 from symdyn.render.book_latex import latex_book
@@ -33,8 +32,9 @@ from symdyn.render.layout import formulas_of_rows
 from symdyn.render.points import occurring
 from symdyn.render.spelling import quantities, spelled_apart
 from symdyn.render.steps import coefficients, gap, steps
-from symdyn.result import Step
-from symdyn.statement import Chain, Definition, Identity, typeset
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Chain, Definition, Identity, typeset
+from symdyn.statements.notation import GLOSSARIES, vocabulary
 
 KEYS = [e.key for e in index()]
 WORDS = re.compile(
@@ -359,7 +359,7 @@ def test_points_are_shown_in_the_symbols_of_the_topic() -> None:
 
 
 def test_every_symbol_of_every_glossary_can_stand_in_a_counterexample(complaints) -> None:
-    symdyn.registry.results()
+    symdyn.catalogue.registry.results()
     shown = [
         prose.from_ascii(chapters.in_symbols(f"{term.name} = 2, delta = 1: left - right = 3e-4", topic))
         for topic, words in GLOSSARIES.items()

@@ -12,7 +12,7 @@ from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.render.latex import short_formulas
 from symdyn.render.spelling import quantities, spelled_apart
-from symdyn.statement import Chain, Identity, Inequality, typeset
+from symdyn.statements.kinds import Chain, Identity, Inequality, typeset
 
 d, x, y, u = sp.symbols("delta x y u", real=True)
 start, end, beta = Vector("beta0", r"\beta_0"), Vector("beta_inf", r"\beta_\infty"), Vector("beta", r"\beta")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symdyn.paper import ledger
-from symdyn.registry import index
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import index
 from symdyn.render import prose
 from symdyn.render.typed import formulas
 

@@ -7,11 +7,11 @@ import pickle
 import pytest
 import sympy as sp
 
-from symdyn.domain import Domain
-from symdyn.notation import Glossary
-from symdyn.registry import load, printed_forms, results
-from symdyn.result import PRINTED, REGISTERED, PrintedForm, Result, printed, result
-from symdyn.statement import Definition, Existence, Identity, Inequality
+from symdyn.catalogue.registry import load, printed_forms, results
+from symdyn.catalogue.result import PRINTED, REGISTERED, PrintedForm, Result, printed, result
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Definition, Existence, Identity, Inequality
+from symdyn.statements.notation import Glossary
 
 x = sp.Symbol("x", real=True)
 EVERY = results()
@@ -93,7 +93,7 @@ def test_a_derivation_returns_a_statement():
 
 
 def test_words_outside_the_glossary_and_floats_are_refused(monkeypatch):
-    import symdyn.result as module
+    import symdyn.catalogue.result as module
 
     glossary = Glossary("nowhere")
     monkeypatch.setitem(module.GLOSSARIES, "nowhere", glossary)

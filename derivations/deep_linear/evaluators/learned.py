@@ -8,9 +8,9 @@ import numpy as np
 
 from derivations.deep_linear.evaluators.roots import balance_root, times_power
 from derivations.deep_linear.evaluators.weights import hidden_layers, unit_of
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, Namespace, divide, sqrt
-from symdyn.compile.members import Bound, confine, finite, nan_unless
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected, Namespace, divide, sqrt
+from symdyn.arrays.members import Bound, confine, finite, nan_unless
 
 _CONSISTENT = {"float32": 1e-4, "float64": 1e-9}
 

@@ -7,7 +7,7 @@ method comes down to the root without overshooting.
 
 from __future__ import annotations
 
-from symdyn.compile.arrays import Array, Namespace, detach, divide, where
+from symdyn.arrays.backends import Array, Namespace, detach, divide, where
 
 _STEPS = 40
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from derivations.deep_linear.evaluators.roots import balance_root
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, Namespace, where
-from symdyn.compile.members import one_number
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected, Namespace, where
+from symdyn.arrays.members import one_number
 
 
 def _layer_names(Ws: Sequence[object]) -> list[str]:

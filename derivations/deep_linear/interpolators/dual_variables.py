@@ -34,10 +34,10 @@ from derivations.deep_linear.symbols import (
 )
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
 from symdyn.calculus.isotropic import hessian
-from symdyn.domain import Cell, Domain
-from symdyn.inference import Characterised
-from symdyn.result import result
-from symdyn.statement import (
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import (
     Asymptotic,
     Conjunction,
     Conservation,

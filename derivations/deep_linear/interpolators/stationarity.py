@@ -19,9 +19,9 @@ import sympy as sp
 
 from derivations.deep_linear.symbols import L, delta, p, s, u
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Identity, Inequality, Minimiser
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, Inequality, Minimiser
 
 log_s = sp.Symbol("y", real=True)
 

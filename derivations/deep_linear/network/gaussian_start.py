@@ -20,10 +20,10 @@ import sympy as sp
 from derivations.deep_linear.network.chains import a, aa, norm2_a
 from derivations.deep_linear.symbols import delta, h, sigma, sigma_a, width
 from symdyn.calculus.matrix import eye, gaussian_mean, matrix, trace, vector
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Identity, InDistribution, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, InDistribution, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 W, V = matrix("W", h, h, "W_l"), matrix("V", h, h, "W_{l+1}")
 u, v = vector("u", h), vector("v", h)

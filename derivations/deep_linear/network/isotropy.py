@@ -17,9 +17,9 @@ import sympy as sp
 from derivations.deep_linear.network.chains import a, aa, drawn_chain, isotropic
 from derivations.deep_linear.symbols import d, delta, h, m, n
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, rule, unit, vector
-from symdyn.matrix_statement import MatrixConservation, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction, Existence
+from symdyn.statements.matrix import MatrixConservation, MatrixIdentity
 
 SQUARE = ({h: 2, d: 2}, {h: 3, d: 3})
 ANY = ({h: 2, d: 3, m: 2, n: 2}, {h: 3, d: 2, m: 2, n: 1})

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from derivations.deep_linear.symbols import d, h, m
 from symdyn.calculus.matrix import from_scalar, matrix, trace, vector
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Existence
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SIZES = ({h: 2, d: 2, m: 3}, {h: 3, d: 2, m: 1}, {h: 2, d: 3, m: 2})
 SQUARE = ({h: 2}, {h: 3})

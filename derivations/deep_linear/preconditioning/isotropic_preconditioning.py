@@ -29,10 +29,10 @@ from derivations.deep_linear.preconditioning.telescoping import SIZES, predictor
 from derivations.deep_linear.symbols import L, S, beta, d, delta, e, h, s, x
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthonormal_columns, rule, vector
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Existence, Identity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SQUARE = ({h: 2, d: 2}, {h: 3, d: 3})
 r = vector("r", d)

@@ -20,10 +20,10 @@ from derivations.deep_linear.symbols import L, beta, s
 from derivations.deep_linear.symbols import x as x_value
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic, identity
-from symdyn.domain import Cell, Domain
-from symdyn.inference import Characterised
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 x = norm2(beta)
 log_norm, rho = sp.symbols("y rho", real=True)

@@ -18,9 +18,9 @@ import sympy as sp
 from derivations.deep_linear.network.chains import a, aa, drawn_chain, isotropic, norm2_a, s
 from derivations.deep_linear.symbols import d, delta, h
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, vector
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Existence
+from symdyn.statements.matrix import MatrixIdentity
 
 SIZES = ({h: 2, d: 2}, {h: 2, d: 3})
 eigenvalue = sp.Symbol("s", real=True)

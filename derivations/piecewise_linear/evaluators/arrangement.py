@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays, kinds
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import kinds
 
 Ray = tuple[int, int]
 Row = tuple[Fraction, ...]

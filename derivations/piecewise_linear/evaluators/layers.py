@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, where
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected, where
 
 _UNIT = {"float32": 1e-5, "float64": 1e-12}
 

@@ -51,10 +51,10 @@ from derivations.piecewise_linear.symbols import (
     xi,
 )
 from symdyn.calculus.gram import Flow, inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conservation, Existence, Identity, Inequality, Limit
 
 overall, relative = width * beta_a * beta_w / alpha, beta_a / beta_w
 """Σ and κ' in the parameters of the initialisation."""

@@ -18,10 +18,10 @@ from derivations.piecewise_linear.network.neuron import balance
 from derivations.piecewise_linear.symbols import a, alpha, beta_a, beta_w, d, dimension, eta_a, eta_w, w, xi
 from symdyn.calculus.gram import Flow, inner
 from symdyn.calculus.matrix import gaussian_mean, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Identity, InDistribution, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conservation, Identity, InDistribution, Inequality
 
 readout, inputs = vector("a", 1), vector("w", d)
 random_balance = eta_w * (readout.T @ readout).scalar() - eta_a * (inputs.T @ inputs).scalar()

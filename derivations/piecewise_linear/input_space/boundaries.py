@@ -17,11 +17,11 @@ from derivations.piecewise_linear.network.leaky_relu import NEGATIVE, POSITIVE, 
 from derivations.piecewise_linear.symbols import a, d, gamma, gap, h, n1, v, w, x, z
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import matrix, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixDynamics
-from symdyn.result import result
-from symdyn.statement import Existence, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Existence, Identity
+from symdyn.statements.matrix import MatrixDynamics
 
 SIZES = ({h: 2, d: 3}, {h: 3, d: 2})
 

@@ -34,10 +34,10 @@ import sympy as sp
 from derivations.piecewise_linear.evaluators.arrangement import Regions, activation_regions
 from derivations.piecewise_linear.symbols import k, kappa_weight, n1, n2, p, scale
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Identity, Limit
 
 FIRST_LAYER = [[0, 1], [1, 1], [1, -1], [-1, 0]]
 

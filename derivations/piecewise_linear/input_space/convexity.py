@@ -16,10 +16,10 @@ import sympy as sp
 from derivations.piecewise_linear.evaluators.arrangement import activation_regions
 from derivations.piecewise_linear.symbols import gamma, kappa_weight, n1, p, t, z
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 deeper = kappa_weight * sp.Max(z, gamma * z)
 """The pre-activation of a neuron of the second layer with one input, σ(z)."""

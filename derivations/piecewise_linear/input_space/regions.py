@@ -18,10 +18,10 @@ import sympy as sp
 from derivations.piecewise_linear.evaluators.arrangement import activation_regions
 from derivations.piecewise_linear.symbols import C, N, depth, dimension, j, n1, p, t, u, v, width
 from symdyn.calculus.gram import inner
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 rest, log_u = sp.symbols("rest y", real=True)
 between = Domain(

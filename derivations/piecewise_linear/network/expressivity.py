@@ -22,10 +22,10 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.piecewise_linear.symbols import dimension, g_of, gamma, j, m, s, t, z
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 rest, more = sp.symbols("rest more", real=True)
 SLOPE = {gamma: rest / (1 + rest)}

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.piecewise_linear.symbols import c, gamma, t, z
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import result
-from symdyn.statement import Conjunction, Definition, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conjunction, Definition, Identity, Inequality
 
 sigma = sp.Max(z, gamma * z)
 below, above = sp.symbols("below above", real=True)

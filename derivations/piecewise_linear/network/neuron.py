@@ -16,11 +16,11 @@ from derivations.single_neuron.quantities import kappa_minus, kappa_plus
 from symdyn.calculus.gram import Flow, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Index, basis, diagonal, entry, eye, matrix, sum_over, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Conservation, Dynamics, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Conservation, Dynamics, Identity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SIZES = ({n: 1, d: 2}, {n: 2, d: 2}, {n: 3, d: 1})
 X, slopes = matrix("X", n, d), matrix("C", n, n)

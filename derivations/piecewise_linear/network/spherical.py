@@ -15,10 +15,10 @@ import sympy as sp
 from derivations.piecewise_linear.network.neuron import RATES, balance, flow
 from derivations.piecewise_linear.symbols import a, beta, delta, eta_a, eta_w, mu, w, xi
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.result import result
-from symdyn.statement import Conjunction, Dynamics, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Dynamics, Identity
 
 kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * mu**2)
 direction = w / norm(w)

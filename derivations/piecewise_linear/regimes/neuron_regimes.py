@@ -18,10 +18,10 @@ import sympy as sp
 
 from derivations.piecewise_linear.network.spherical import kappa
 from derivations.piecewise_linear.symbols import delta, eta_a, eta_w, mu, t, tau, y
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit, Solution
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit, Solution
 
 product = eta_a * eta_w
 isotropic, along = (kappa + delta) / 2, (kappa - delta) / 2

@@ -19,11 +19,11 @@ import sympy as sp
 
 from derivations.piecewise_linear.symbols import a, alpha, delta, eta_a, eta_w, gamma, tau, w, x
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.inference import Characterised
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction, Identity, Inequality
 
 
 def contribution(readout: Any, weights: Any) -> sp.Expr:

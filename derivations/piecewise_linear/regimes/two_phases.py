@@ -29,11 +29,11 @@ from derivations.piecewise_linear.regimes.neuron_regimes import balanced, produc
 from derivations.piecewise_linear.symbols import F, a, c, eta_a, eta_w, gamma, mu, n, scale, t, v, x, xi, y, z
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import matrix, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixDynamics
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Asymptotic, Existence, Identity, Inequality, Solution
+from symdyn.statements.matrix import MatrixDynamics
 
 root = sp.sqrt(product)
 FITS = (

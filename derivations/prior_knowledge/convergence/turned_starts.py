@@ -20,11 +20,11 @@ import sympy as sp
 
 from derivations.prior_knowledge.symbols import c, m, r1, s, size, u, v, y
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, positive, rule, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 J = matrix("J", m, m)
 SHAPES = ({m: 2}, {m: 4})

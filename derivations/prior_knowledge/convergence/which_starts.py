@@ -27,11 +27,11 @@ from derivations.prior_knowledge.symbols import a1, c, g1, m, r1, s, t, tau
 from symdyn.calculus.matrix import (
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit, Solution
+from symdyn.statements.matrix import MatrixIdentity
 
 TIMES = {t: 1, tau: 1}
 

@@ -26,11 +26,11 @@ from symdyn.calculus.matrix import (
     rule,
     substitute,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning
+from symdyn.statements.kinds import Existence, Identity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 ZERO_BALANCE = (
     "the weights are zero-balanced: W₁ and W₂ by themselves have the singular vectors of the task then, and"

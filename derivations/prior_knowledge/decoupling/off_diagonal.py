@@ -48,10 +48,10 @@ from derivations.prior_knowledge.symbols import (
     y,
     z,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit, typeset
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit, typeset
 
 ALIKE = {s1: s, s2: s}
 total = a1 + a2

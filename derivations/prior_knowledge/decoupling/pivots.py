@@ -32,10 +32,10 @@ from derivations.prior_knowledge.decoupling.task_overlaps import SHAPES, E, Si, 
 from derivations.prior_knowledge.decoupling.two_modes import determinant, within_first, within_second
 from derivations.prior_knowledge.symbols import a1, a2, b, i, m, o, r1, r2, s, s1, s2, t, tau, u, v, y, z
 from symdyn.calculus.matrix import Rules, matrix
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 L = matrix("L", m, m)
 X = E @ L.T @ E.inverse()

@@ -46,10 +46,10 @@ from derivations.prior_knowledge.symbols import (
     y,
     z,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
 
 NEARLY_DECOUPLED = (
     "s₁ ≠ s₂ and b² ≪ a₁a₂, exact for b = 0: otherwise the weaker mode starts from a₂ - b²/a₁, however "

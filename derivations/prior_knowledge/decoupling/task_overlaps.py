@@ -16,10 +16,10 @@ import sympy as sp
 from derivations.prior_knowledge.symbols import TIMED, a1, h, i, m, o, s1, s2, t, tau
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, positive, rule, substitute
 from symdyn.calculus.matrix.words import number_of
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Existence, Limit
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SHAPES = ({i: 2, o: 2, m: 2, h: 2}, {i: 3, o: 2, m: 2, h: 3}, {i: 2, o: 3, m: 2, h: 1})
 """Shapes at which false claims are refuted, with N_i = N_o and not, and with a bottleneck."""

@@ -16,10 +16,10 @@ import sympy as sp
 
 from derivations.prior_knowledge.quantities import connection, coupling, elapsed, fall, held, over, share
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, g2, g12, s, s1, s2, t, tau, u, v, y, z
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality, Limit, Solution
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit, Solution
 
 determinant = a1 * a2 - b**2
 """Δ = det A(0)ᵀA(0)."""

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from derivations.prior_knowledge.evaluators.lambda_balance import require_values
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array
 
 
 def effective_start(gram0: object, s: object, *, check: bool = True) -> Array:

@@ -34,7 +34,7 @@ from sympy.polys.domains import QQ, ZZ
 from sympy.polys.matrices import DomainMatrix
 
 from derivations.prior_knowledge.evaluators.rational_blocks import Blocks
-from symdyn.compile import kinds
+from symdyn.arrays import kinds
 
 _SEPARATED, _FIRST_BITS = 64, 192
 

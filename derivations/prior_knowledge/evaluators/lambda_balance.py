@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays, kinds, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import kinds, linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
 
 _UNITS = 4
 _MATRICES = ("W1", "W2", "sigma_yx")

@@ -23,8 +23,8 @@ from derivations.prior_knowledge.evaluators.lambda_balance import (
     weight_norm,
 )
 from derivations.prior_knowledge.evaluators.separatrix import gaps, overlaps_of, resolution
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected
 
 
 class Learnable(NamedTuple):

@@ -20,9 +20,10 @@ import numpy as np
 from derivations.prior_knowledge.evaluators.lambda_balance import balance
 from derivations.prior_knowledge.evaluators.separatrix import gaps, resolution, tie_of
 from derivations.wide_linear.evaluators.isotropic_flow import turn
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
 
 _WHOLE, _FRONT = 30, 1e4
 

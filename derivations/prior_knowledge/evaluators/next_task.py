@@ -27,9 +27,10 @@ from derivations.prior_knowledge.evaluators.lambda_balance import (
     require_balanced,
     weight_size,
 )
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array
+from symdyn.arrays.linalg import transpose
 
 
 def forgetting(sigmas: object, second_moments: object, *, check: bool = True) -> Array:

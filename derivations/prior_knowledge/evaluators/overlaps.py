@@ -21,9 +21,11 @@ import numpy as np
 
 from derivations.prior_knowledge.evaluators.lambda_balance import read_times
 from derivations.wide_linear.evaluators.isotropic_flow import isotropic_flow
-from symdyn.compile import aids, arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
+from symdyn.compile import aids
 
 _BINADES = {"float32": 25, "float64": 200}
 """Sizes within two to this power, up and down, have products of four that are normal numbers."""

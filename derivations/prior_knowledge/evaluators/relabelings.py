@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array
 
 
 def reversal_like(permutation: object, *, check: bool = True) -> Array:

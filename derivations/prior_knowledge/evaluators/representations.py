@@ -28,9 +28,10 @@ from derivations.prior_knowledge.evaluators.modal_flow import (
 )
 from derivations.prior_knowledge.evaluators.separatrix import on_separatrix_of, overlaps_of
 from derivations.wide_linear.evaluators.isotropic_flow import isotropic_flow
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
 
 _BLOCK, _WORTH = 500_000, 4
 _WHOLE: Part = (slice(None), slice(None))

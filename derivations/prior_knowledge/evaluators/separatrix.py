@@ -27,9 +27,10 @@ from derivations.prior_knowledge.evaluators.lambda_balance import (
     weight_norm,
 )
 from derivations.wide_linear.evaluators.isotropic_flow import turn
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
 
 _INPUT, _COMPUTED, _UNSEEN = 4, 1, 4
 

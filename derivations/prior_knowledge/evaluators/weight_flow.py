@@ -33,9 +33,10 @@ from derivations.prior_knowledge.evaluators.separatrix import (
     overlaps_of,
     within_rounding,
 )
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array
-from symdyn.compile.linalg import transpose
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array
+from symdyn.arrays.linalg import transpose
 
 _STEPS = 200_000
 _AT_REST = 100.0

@@ -34,11 +34,11 @@ from symdyn.calculus.matrix import (
     vec,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 hidden = W1 @ X
 n = Index("n", P)

@@ -35,9 +35,9 @@ from symdyn.calculus.matrix import (
     sum_over,
     trace,
 )
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction, Existence
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 output = W2 @ W1 @ X
 error = output - Y

@@ -24,9 +24,9 @@ from symdyn.calculus.matrix import (
     substitute,
     trace,
 )
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 W, W0, D = matrix("W", o, i), matrix("W0", o, i, "W(0)"), matrix("D", o, i)
 decay = matrix("E", i, i, r"e^{-\tilde\Sigma^{xx}t/\tau}", symmetric=True)

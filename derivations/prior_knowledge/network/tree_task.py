@@ -16,10 +16,10 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import sigma0, sigma1, sigma2, sigma3, x0, x1, x2, x3
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import result
-from symdyn.statement import Conjunction, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conjunction, Identity, Inequality
 
 ITEMS = 8
 values = (sigma0, sigma1, sigma2, sigma3)

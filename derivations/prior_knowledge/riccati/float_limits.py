@@ -34,11 +34,11 @@ from derivations.prior_knowledge.riccati.singular_form import (
 )
 from derivations.prior_knowledge.symbols import a1, a2, b, c, m, s, s1, s2, t, tau, u, v
 from symdyn.calculus.matrix import substitute, zero
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 distinct = Domain(
     (s1, s2, a1, a2, b, t, tau),

@@ -34,11 +34,11 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Inequality
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 SHAPES = ({n: 3, h: 2}, {n: 2, h: 3}, {n: 4, h: 1})
 

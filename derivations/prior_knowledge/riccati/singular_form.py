@@ -31,11 +31,11 @@ from symdyn.calculus.matrix import (
     substitute,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 N = sp.Symbol("N", integer=True, positive=True)
 SHAPES = ({i: 3, o: 2, m: 2}, {i: 2, o: 3, m: 2}, {i: 2, o: 2, m: 2})

@@ -30,10 +30,10 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, typeset
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conjunction, Existence, typeset
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 n = sp.Symbol("n", integer=True, positive=True)
 lam = sp.Symbol("lambda", real=True)

@@ -47,11 +47,11 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 SQUARE = ({m: 2}, {m: 3})
 map_ = U_task @ s_task @ V_task.T

@@ -14,9 +14,9 @@ from __future__ import annotations
 from derivations.prior_knowledge.network.model import WHITE, WHITE_SIZES, task
 from derivations.prior_knowledge.symbols import P, X, Y, i, o
 from symdyn.calculus.matrix import matrix, trace
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction
+from symdyn.statements.matrix import MatrixIdentity
 
 W = matrix("W", o, i)
 b, c = matrix("Sb", o, i, r"\tilde\Sigma_b"), matrix("Sc", o, i, r"\tilde\Sigma_c")

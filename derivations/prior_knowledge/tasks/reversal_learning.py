@@ -50,11 +50,11 @@ from derivations.prior_knowledge.symbols import (
 from derivations.prior_knowledge.tasks.task_sequences import SIGNS, growth, one_mode, plus_t, size, starts
 from symdyn.calculus.matrix import Rules, matrix, positive, rule, substitute, zero
 from symdyn.calculus.matrix.rules import Declaration
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Limit, Solution
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 first, second = A @ V.T, -U @ A.T
 residual = task - second @ first

@@ -28,10 +28,10 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixConservation, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence
+from symdyn.catalogue.result import result
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Existence
+from symdyn.statements.matrix import MatrixConservation, MatrixIdentity
 
 SHAPES = ({i: 2, o: 3, h: 2}, {i: 3, o: 3, h: 4}, {i: 4, o: 4, h: 3})
 

@@ -19,11 +19,11 @@ import sympy as sp
 from derivations.prior_knowledge.riccati.stacked_layers import n
 from derivations.prior_knowledge.symbols import h, minus, minus_t, plus, plus_t, rest, rest_t, s, t, tau
 from symdyn.calculus.matrix import Declaration, Rules, eye, inverse_of, matrix, random_matrix, rule
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Limit, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.kinds import Existence, Limit, Solution
+from symdyn.statements.matrix import MatrixIdentity
 
 SHAPES = ({n: 2, h: 3}, {n: 3, h: 2})
 

@@ -49,10 +49,10 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import inner
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality, Solution
 
 plus, minus, R = modes
 F = plus * a + eta_a * omega

@@ -32,10 +32,10 @@ from derivations.single_neuron.coordinates.planar import (
 )
 from derivations.single_neuron.solution.unified import alpha, every_start, without_overflow
 from derivations.single_neuron.symbols import a, a0, delta, eta_a, eta_w, omega, omega0, s, share, t
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Limit
 
 plus, minus, R = modes
 F0 = plus * a0 + eta_a * omega0

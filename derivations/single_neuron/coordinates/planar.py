@@ -31,10 +31,10 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, standing
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, standing
+from symdyn.statements.kinds import Dynamics
 
 UNIT = "η_a = η_w = 1: that η_a η_w = 1 is not enough"
 

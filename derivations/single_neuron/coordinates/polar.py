@@ -14,10 +14,10 @@ from derivations.single_neuron.coordinates.planar import WHITENED
 from derivations.single_neuron.network.model import whitened
 from derivations.single_neuron.symbols import a, beta_star, delta, eta_a, eta_w, mu, phi, s, w
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.result import result
-from symdyn.statement import Conjunction, Definition, Dynamics, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Definition, Dynamics, Identity
 
 mu_of_weights = a * norm(w)
 phi_of_weights = inner(w, beta_star) / (norm(w) * norm(beta_star))

@@ -34,10 +34,10 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import Flow, Linear, inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, defined, meaning
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, defined, meaning
+from symdyn.statements.kinds import Conservation, Dynamics, Existence, Identity, Inequality
 
 target = norm2(beta_star)
 growing = Flow({**whitened.velocities, E: eta_w * a**2 * E})

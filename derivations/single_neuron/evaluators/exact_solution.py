@@ -22,8 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from symdyn.compile import arrays, compensated
-from symdyn.compile.arrays import Array, Collected
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import compensated
+from symdyn.arrays.backends import Array, Collected
 
 _LARGEST_EXPONENT = {"float32": 60.0, "float64": 600.0}
 _NOISE = {"float32": 1e-12, "float64": 1e-30}

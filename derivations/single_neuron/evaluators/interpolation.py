@@ -25,8 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays, compensated, integrate
-from symdyn.compile.arrays import Array, Collected
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import compensated
+from symdyn.arrays.backends import Array, Collected
+from symdyn.compile import integrate
 
 _NEAR = 1e-8
 _LOCKED = 1e-6

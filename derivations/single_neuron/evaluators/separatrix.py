@@ -12,8 +12,8 @@ Source: kunin2024, App. A.2.4 and A.2.5.
 from __future__ import annotations
 
 from derivations.single_neuron.evaluators.exact_solution import Modes, modes_of, read_start
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected
 
 
 def basin(

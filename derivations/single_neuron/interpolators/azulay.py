@@ -18,10 +18,10 @@ from derivations.single_neuron.mirror.mirror_potential import Phi, least_value
 from derivations.single_neuron.regimes import BALANCED, UNIT_PRODUCT, UPSTREAM, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, beta0, delta, eta_a, eta_w, w
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import result
-from symdyn.statement import Identity, Inequality, Minimiser
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Identity, Inequality, Minimiser
 
 length = norm(beta)
 half = delta / 2

@@ -32,8 +32,8 @@ from derivations.single_neuron.symbols import (
     w_end,
 )
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, standing, stated
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, standing, stated
 
 WEIGHTS = {
     w0: u0 + n0,

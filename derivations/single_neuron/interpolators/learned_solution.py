@@ -34,10 +34,10 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import inner, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.inference import Characterised
-from symdyn.result import result
-from symdyn.statement import Conjunction, Conservation, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction, Conservation, Identity, Inequality
 
 x_plus = norm2(beta_plus)
 final_square = kappa_plus(delta_row, eta_a * eta_w * x_plus) / (2 * eta_w)

@@ -31,10 +31,10 @@ from derivations.single_neuron.symbols import (
     v,
 )
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, typeset
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, typeset
 
 half = delta / 2
 

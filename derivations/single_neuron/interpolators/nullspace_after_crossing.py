@@ -41,10 +41,10 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity
 
 one_rate = replace(
     interpolating,

@@ -25,11 +25,11 @@ from derivations.single_neuron.regimes import REGIME, function_space, unit_rates
 from derivations.single_neuron.symbols import a, beta, beta0, beta_end, delta, eta_a, eta_w, n0, r, w
 from symdyn.calculus.gram import Combination, gradient, inner, norm, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic, hessian
+from symdyn.catalogue.result import printed, result
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Identity, Inequality, Limit, Minimiser
+from symdyn.statements.domain import Cell
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Dynamics, Identity, Inequality, Limit, Minimiser
 
 product = eta_a * eta_w
 

@@ -13,12 +13,12 @@ import sympy as sp
 from derivations.single_neuron.symbols import c, column1, column2, kernel1, kernel2
 from symdyn.calculus.gram import Linear, inner, norm, norm2, outer
 from symdyn.calculus.matrix import matrix, trace, vec
+from symdyn.catalogue.result import result
 from symdyn.compile.named import cosine_distance
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Conjunction, Definition, Existence, Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Definition, Existence, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 kernels = Domain(
     (),

@@ -20,8 +20,8 @@ from derivations.single_neuron.symbols import a, beta, beta_dot, delta, eta_a, e
 from symdyn.calculus.bridge import apply_isotropic, isotropic_to_gram
 from symdyn.calculus.gram import Flow, gradient, identity, inner, outer, substitute
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality
 
 length = sp.sqrt(x_beta)
 projector = outer(beta, beta) / x_beta

@@ -21,10 +21,10 @@ from derivations.single_neuron.regimes import x_beta
 from derivations.single_neuron.symbols import Phi_of, any_vector, beta, e1, e2, e3, f_of, g_of, h_of, t
 from symdyn.calculus.gram import Flow, GramOperator, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import standing, stated
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import standing, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 f, h, g = (function(x_beta) for function in (f_of, h_of, g_of))
 field = f * identity() - h * outer(beta, beta)

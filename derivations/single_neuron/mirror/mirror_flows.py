@@ -40,10 +40,10 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import Flow, gradient, hessian, inner, jacobian, outer
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Dynamics, Identity, Minimiser
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conservation, Dynamics, Identity, Minimiser
 
 Phi = Phi_of(inner(e1, beta), inner(e2, beta))
 """Any potential, as a function of two coordinates of β; more of them change nothing in the argument."""

@@ -26,12 +26,12 @@ from derivations.single_neuron.regimes import UNIT_PRODUCT, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, delta, n
 from symdyn.calculus.gram import gradient, norm2
 from symdyn.calculus.isotropic import Isotropic, hessian
+from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import standing
-from symdyn.inference import Characterised
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality, typeset
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import standing
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, typeset
 
 cells = tuple(
     Cell(f"n > 0, {words}", {n: 1, **signs}, where)

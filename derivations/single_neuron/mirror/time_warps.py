@@ -22,10 +22,10 @@ from derivations.single_neuron.symbols import (
     warped_pull,
 )
 from symdyn.calculus.gram import Combination, Flow, gradient
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Minimiser
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conservation, Dynamics, Existence, Identity, Inequality, Minimiser
 
 running = Domain(
     (warp,),

@@ -16,10 +16,10 @@ from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.regimes import UNIT_PRODUCT, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, c, delta, g_of
 from symdyn.calculus.isotropic import Isotropic, hessian_condition
-from symdyn.hypothesis import standing
-from symdyn.inference import Characterised
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.hypothesis import standing
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 k, plus, minus = (q(delta, x_beta) for q in (kappa, kappa_plus, kappa_minus))
 M = Isotropic(plus / 2, minus / 2, x_beta, beta)

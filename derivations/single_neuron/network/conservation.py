@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from derivations.single_neuron.symbols import a, eta_a, eta_w, r, w
 from symdyn.calculus.gram import Flow, inner, norm2
-from symdyn.result import result
-from symdyn.statement import Conservation
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conservation
 
 flow = Flow({a: -eta_a * inner(w, r), w: -eta_w * a * r})
 

@@ -16,10 +16,10 @@ import sympy as sp
 from derivations.single_neuron.network.conservation import flow
 from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a, eta_w, p, q, r, t, turned, w
 from symdyn.calculus.gram import inner, norm, norm2, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, defined, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Definition, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, defined, meaning, stated
+from symdyn.statements.kinds import Conservation, Definition, Existence, Identity, Inequality
 
 balance = eta_w * a**2 - eta_a * norm2(w)
 rates = {eta_a: 1, eta_w: 1}

@@ -19,10 +19,10 @@ from derivations.single_neuron.network.conservation import flow
 from derivations.single_neuron.preconditioning.of_the_neuron import M_weights
 from derivations.single_neuron.symbols import a, beta, beta_star, eta_a, eta_w, r, t, w
 from symdyn.calculus.gram import Combination, inner, norm2, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 target = norm2(beta_star)
 BRANCHES = (Cell("a > 0", {a: 1, target: 1}), Cell("a < 0", {a: -1, target: 1}))

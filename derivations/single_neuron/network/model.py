@@ -32,10 +32,10 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.result import result
-from symdyn.statement import Conjunction, Definition, Dynamics, Existence, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Conjunction, Definition, Dynamics, Existence, Identity
 
 output = a * inner(w, point)
 loss_of_datum = (output - label) ** 2 / 2

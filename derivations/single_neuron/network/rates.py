@@ -29,9 +29,9 @@ from derivations.single_neuron.regimes import UNIT_PRODUCT, function_space
 from derivations.single_neuron.symbols import a, beta, beta_star, delta, eta_a, eta_w, mu, phi, r, s, w
 from symdyn.calculus.bridge import isotropic_to_gram
 from symdyn.calculus.gram import Flow, norm, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Conjunction, Dynamics, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conjunction, Dynamics, Identity
 
 root = sqrt(eta_a * eta_w)
 scaled = {a: sqrt(eta_w) * a, w: sqrt(eta_a) * w, r: root * r, eta_a: 1, eta_w: 1}

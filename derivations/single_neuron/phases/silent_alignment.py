@@ -39,10 +39,10 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import GramOperator, Vector, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import standing, stated
-from symdyn.result import result
-from symdyn.statement import Existence, Identity, Limit, Solution
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import standing, stated
+from symdyn.statements.kinds import Existence, Identity, Limit, Solution
 
 speed = sp.sqrt(eta_a * eta_w) * s
 """The speed √(η_a η_w)‖β_*‖ of the alignment."""

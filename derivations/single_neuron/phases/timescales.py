@@ -23,10 +23,10 @@ from derivations.single_neuron.coordinates.planar import WHITENED
 from derivations.single_neuron.coordinates.polar import mu_dot, phi_dot
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.symbols import c, delta, eta_a, eta_w, mu, mu0, phi, phi0, s, t, tau
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Inequality, Limit, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Asymptotic, Existence, Identity, Inequality, Limit, Solution
 
 product = eta_a * eta_w
 x = product * mu**2

@@ -24,10 +24,10 @@ from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, r, w
 from symdyn.calculus.bridge import apply_isotropic
 from symdyn.calculus.gram import Flow, inner, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Conjunction, Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Dynamics, Existence, Identity, Inequality
 
 length = sp.sqrt(x_beta)
 downhill = -1 * apply_isotropic(M, r)

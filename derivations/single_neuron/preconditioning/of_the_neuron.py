@@ -15,11 +15,11 @@ from derivations.single_neuron.regimes import REGIME, function_space, x_beta
 from derivations.single_neuron.symbols import a, beta, delta, eta_a, eta_w, label, point, r, w
 from symdyn.calculus.gram import gradient, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.inference import Characterised
-from symdyn.result import result
-from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Inequality
 
 M_weights = eta_w * a**2 * identity() + eta_a * outer(w, w)
 """M in terms of the weights."""

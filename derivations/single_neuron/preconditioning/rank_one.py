@@ -10,8 +10,8 @@ from __future__ import annotations
 import sympy as sp
 
 from symdyn.calculus.matrix import Expression, Rules, eye, matrix, nonzero, vector
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.matrix import MatrixIdentity
 
 d = sp.Symbol("d", integer=True, positive=True)
 A, u, v = matrix("A", d, d), vector("u", d), vector("v", d)

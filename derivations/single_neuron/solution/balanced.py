@@ -33,10 +33,10 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, standing, stated
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, standing, stated
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality, Solution
 
 root = sp.sqrt(eta_a * eta_w)
 mu_of_weights = a * norm(w)

@@ -26,10 +26,10 @@ from derivations.single_neuron.solution.balanced import (
 )
 from derivations.single_neuron.symbols import eta_a, eta_w, mu, mu0, phi, phi0, s, t
 from symdyn.calculus.gram import Flow
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Existence, Identity, Limit, Solution
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conservation, Existence, Identity, Limit, Solution
 
 positive_flow = Flow({mu: 2 * root * mu * (phi * s - mu), phi: root * s * (1 - phi**2)})
 """The flow of μ and φ for δ = 0 and a > 0."""

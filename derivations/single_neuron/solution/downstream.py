@@ -54,11 +54,11 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import inner, norm
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.inference import InvariantRegion
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.inference import InvariantRegion
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Inequality
 
 plus, _, R = modes
 _rates = {eta_a: 1, eta_w: 1, s: 1}

@@ -47,11 +47,11 @@ from derivations.single_neuron.symbols import (
     w0,
 )
 from symdyn.calculus.gram import inner
+from symdyn.catalogue.result import printed, result
 from symdyn.compile.named import expm1_ratio as phi1
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Limit, Solution
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Limit, Solution
 
 plus, minus, R = modes
 nu_velocity = eta_w * s**2 - delta * nu - eta_a * nu**2

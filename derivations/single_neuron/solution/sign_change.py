@@ -39,10 +39,10 @@ from derivations.single_neuron.symbols import (
     x,
 )
 from symdyn.calculus.gram import Flow, inner, norm, norm2, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import defined, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Inequality, Limit, Minimiser
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Inequality, Limit, Minimiser
 
 adot, wdot = flow.velocities[a], flow.velocities[w]
 descent = Flow({**flow.velocities, loss: inner(r, adot * w + a * wdot)})

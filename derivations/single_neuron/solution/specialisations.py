@@ -17,9 +17,9 @@ from derivations.single_neuron.solution.balanced_bernoulli import constant, size
 from derivations.single_neuron.solution.riccati import nu_closed, upsilon_closed
 from derivations.single_neuron.solution.unified import E2_closed, P_closed, Q_closed, every_start
 from derivations.single_neuron.symbols import a0, delta, eta_a, eta_w, mu0, nu0, omega0, phi0, s, t, upsilon0
-from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Conjunction, Identity
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conjunction, Identity
 
 slope = sp.sqrt(eta_w) / sp.sqrt(eta_a)
 """‖w‖/a on the cone δ = 0, a > 0."""

@@ -22,10 +22,10 @@ from derivations.single_neuron.coordinates.modes import amplitude
 from derivations.single_neuron.coordinates.planar import POSITIVE, WHITENED, modes, plane
 from derivations.single_neuron.symbols import E, P, Q, a, a0, delta, eta_a, eta_w, omega, omega0, s, t
 from symdyn.calculus.gram import Flow
+from symdyn.catalogue.result import result
 from symdyn.compile.named import expm1_ratio as phi1
-from symdyn.domain import Cell, Domain
-from symdyn.result import result
-from symdyn.statement import Conjunction, Dynamics, Existence, Identity, Solution
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Solution
 
 plus, minus, R = modes
 alpha = amplitude(delta, eta_a * eta_w * s**2, a0, eta_a * omega0)

@@ -49,10 +49,10 @@ from derivations.single_neuron.symbols import (
     w,
 )
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, standing, stated
-from symdyn.result import printed, result
-from symdyn.statement import Dynamics, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, standing, stated
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality
 
 R = modes[2]
 REAL_ANGLE = "ν_0² + δν_0 < ‖β_*‖², for otherwise the inverse hyperbolic tangent is not real"

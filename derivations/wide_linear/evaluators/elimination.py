@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import linalg
-from symdyn.compile.arrays import Array
-from symdyn.compile.linalg import first_last, last_first
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array
+from symdyn.arrays.linalg import first_last, last_first
 
 _SMALL = 24
 _LARGEST_MULTIPLIER = 4.0

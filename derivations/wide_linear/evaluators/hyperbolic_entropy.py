@@ -14,9 +14,9 @@ u itself leaves the range of floats long before q does. Far out both terms are f
 
 from __future__ import annotations
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, detach
-from symdyn.compile.members import Bound, confine, finite, nan_unless, positive
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected, detach
+from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive
 
 _FAR = 2.0**20
 

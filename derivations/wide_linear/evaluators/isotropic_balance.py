@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from derivations.wide_linear.evaluators.weights import kronecker_sum
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array
-from symdyn.compile.linalg import transpose
-from symdyn.compile.members import Bound, confine, finite, nan_unless, one_number, positive
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array
+from symdyn.arrays.linalg import transpose
+from symdyn.arrays.members import Bound, confine, finite, nan_unless, one_number, positive
 
 
 def isotropic_preconditioner(

@@ -30,10 +30,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
-from symdyn.compile.members import Bound, confine, finite, nan_unless, positive, within
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
+from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive, within
 
 _NOISE = {"float32": 1e-6, "float64": 2e-15}
 

@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from derivations.wide_linear.evaluators import elimination
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
-from symdyn.compile.members import Bound, confine, finite, nan_unless, within
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
+from symdyn.arrays.members import Bound, confine, finite, nan_unless, within
 
 # The coefficients of x^n p^j in the two series of `_by_series`: h_n(1, p) = sum_j p^j, and h_n(1, 2, p) has
 # 2^(n - j + 1) - 1 for each p^j. Where they are used x <= 1 and p <= 2, so that 24 terms reach rounding. They are

@@ -37,7 +37,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from symdyn.compile import arrays, kinds
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import kinds
 
 _ROUNDING = 1e-14
 # A balance this much larger than all contributions: rounding of the larger weights comes near the size of the smaller

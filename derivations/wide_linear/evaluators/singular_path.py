@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array
-from symdyn.compile.linalg import transpose
-from symdyn.compile.members import Bound, confine, finite, nan_unless
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array
+from symdyn.arrays.linalg import transpose
+from symdyn.arrays.members import Bound, confine, finite, nan_unless
 
 _TIE = {"float32": 1e-4, "float64": 1e-9}
 _RESOLVED = 0.6

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected
-from symdyn.compile.linalg import transpose
-from symdyn.compile.members import Bound, confine, finite, nan_unless, positive, within
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected
+from symdyn.arrays.linalg import transpose
+from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive, within
 
 
 def vec(beta: object) -> Array:

@@ -22,10 +22,10 @@ from derivations.wide_linear.solution.singular_values import (
     isotropic_velocities,
 )
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, length, sigma
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality
 
 size = sp.Abs(delta)
 rho = sp.sqrt(eta_a * eta_w)

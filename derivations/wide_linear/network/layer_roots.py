@@ -20,11 +20,11 @@ from derivations.wide_linear.starts.isotropy import ISOTROPIC, RATES, SHAPES, la
 from derivations.wide_linear.symbols import A, W, c, d, delta, eta_a, eta_w, x, y
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orthogonal, rule, trace, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Conjunction, Existence, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 input_root = eta_a * W.T @ W + delta / 2 * eye(d)
 readout_root = eta_w * A.T @ A - delta / 2 * eye(c)

@@ -20,9 +20,9 @@ from symdyn.calculus.matrix import (
     vec,
     vector,
 )
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Conjunction, Existence
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 beta = W.T @ A
 fit = X @ beta - Y

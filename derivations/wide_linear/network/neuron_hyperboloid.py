@@ -12,10 +12,10 @@ import sympy as sp
 
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, into, out, t, turned
 from symdyn.calculus.gram import inner, norm, norm2
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 rates = {eta_a: 1, eta_w: 1}
 directed = {norm2(out): 1, norm2(into): 1, t: 1}

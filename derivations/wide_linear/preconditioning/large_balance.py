@@ -13,9 +13,9 @@ from derivations.wide_linear.preconditioning.neuron_parts import ACTIVE, square
 from derivations.wide_linear.preconditioning.single_hidden import any_balance, minus, plus
 from derivations.wide_linear.symbols import SIZES, A, G, W, a, c, d, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Index, basis, entry, matrix, sum_over
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Existence
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Asymptotic, Existence
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 function = w @ a.T
 norm2 = square(w) * square(a)

@@ -14,11 +14,11 @@ from derivations.single_neuron.quantities import kappa_minus, kappa_plus
 from derivations.wide_linear.network.model import M, balance
 from derivations.wide_linear.symbols import SIZES, A, W, a, beta_k, delta, eta_a, eta_w, k, w
 from symdyn.calculus.matrix import Rules, basis, entry, kron_sum, positive, substitute, sum_over, trace
-from symdyn.hypothesis import stated
-from symdyn.inference import Characterised
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction
+from symdyn.catalogue.result import result
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction
+from symdyn.statements.matrix import MatrixIdentity
 
 RATES = Rules(positive(eta_a, eta_w))
 

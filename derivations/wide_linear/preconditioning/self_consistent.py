@@ -15,11 +15,11 @@ from derivations.wide_linear.network.model import M, beta, flow
 from derivations.wide_linear.starts.isotropy import RATES, draw
 from derivations.wide_linear.symbols import A, G, W, c, d, delta, eta_a, eta_w, h, sigma, sigma_j
 from symdyn.calculus.matrix import Declaration, Rules, evaluate, eye, kron, matrix, rule
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 R_c = matrix("R_c", c, c, symmetric=True)
 R_d = matrix("R_d", d, d, symmetric=True)

@@ -18,13 +18,13 @@ from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix import Rules, eye, kron_sum, matrix, nonzero, positive
+from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.inference import Characterised
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Asymptotic, Conjunction, Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Asymptotic, Conjunction, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 x = norm2(beta)
 x_rates = eta_a * eta_w * x

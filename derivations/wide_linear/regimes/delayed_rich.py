@@ -72,11 +72,11 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Existence, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
 FEW = ({h: 2, d: 3, c: 2}, {h: 1, d: 2, c: 1})

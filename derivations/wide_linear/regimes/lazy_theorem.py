@@ -61,11 +61,11 @@ from symdyn.calculus.matrix import (
     substitute,
     trace,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, stated
+from symdyn.statements.kinds import Existence, Inequality
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
 ONE_ORDER = "the δ_k are of one order: their ratios are held fixed as they grow"

@@ -41,11 +41,11 @@ from derivations.wide_linear.symbols import (
     total,
 )
 from symdyn.calculus.matrix import Declaration, Rules, random_matrix, random_rational, rule
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Existence, Identity, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added
+from symdyn.statements.kinds import Asymptotic, Existence, Identity, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 RATES = {eta_a: 1, eta_w: 1}
 SMALL_SCALE = (

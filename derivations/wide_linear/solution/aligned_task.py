@@ -26,11 +26,11 @@ from derivations.wide_linear.starts.isotropy import RATES
 from derivations.wide_linear.symbols import A, G, W, beta_star, delta, eta_a, eta_w, goal, p, q, sigma
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conservation, Dynamics, Existence, Inequality
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Conservation, Dynamics, Existence, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 
 def _draw_aligned(generator, sizes):

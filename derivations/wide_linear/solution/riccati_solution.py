@@ -34,10 +34,10 @@ from symdyn.calculus.matrix import (
     substitute,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence, Solution
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conjunction, Existence, Solution
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 SHAPES = ({c: 2}, {c: 3})
 one = eye(c)

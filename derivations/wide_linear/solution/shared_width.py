@@ -19,9 +19,9 @@ from derivations.wide_linear import symbols
 from derivations.wide_linear.starts.isotropy import RATES, draw
 from derivations.wide_linear.symbols import C, S, beta_star, c, d, delta, eta_a, eta_w, h, nu
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, substitute
-from symdyn.inference import Characterised
-from symdyn.matrix_statement import MatrixDynamics
-from symdyn.result import printed, result
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.inference import Characterised
+from symdyn.statements.matrix import MatrixDynamics
 
 A, W = matrix("A", c, c), matrix("W", c, d)
 UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}

@@ -32,12 +32,12 @@ from symdyn.calculus.matrix import (
     substitute,
     sum_over,
 )
+from symdyn.catalogue.result import printed, result
 from symdyn.compile.named import NamedQuantity
-from symdyn.hypothesis import stated
-from symdyn.inference import Characterised
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.inference import Characterised
+from symdyn.statements.kinds import Conjunction, Existence
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 _same = sp.Symbol("z", real=True)
 ones = sum_over(k, basis(k))

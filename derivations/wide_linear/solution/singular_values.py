@@ -36,11 +36,11 @@ from symdyn.calculus.matrix import (
     unit,
     vector,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, defined, meaning, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Limit
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, defined, meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Limit
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 DISTINCT = (
     "λ_i is simple and not zero, or u, v are the singular vectors that go on along the path and λ has a sign: where"

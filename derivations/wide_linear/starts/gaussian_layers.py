@@ -17,10 +17,10 @@ from derivations.wide_linear.network.model import balance
 from derivations.wide_linear.symbols import A, W, c, d, eta_a, eta_w, h, sigma_a, sigma_w, width
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, rule, trace, unit, vector
 from symdyn.calculus.matrix.gaussian import gaussian_mean
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import InDistribution, Inequality, Limit, typeset
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import InDistribution, Inequality, Limit, typeset
+from symdyn.statements.matrix import MatrixIdentity
 
 LAW = {A: sigma_a**2 / c, W: sigma_w**2 / d}
 mean = eta_w * sigma_a**2 - eta_a * sigma_w**2

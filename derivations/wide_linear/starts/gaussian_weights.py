@@ -24,9 +24,9 @@ from derivations.wide_linear.network.model import flow
 from derivations.wide_linear.symbols import A, G, W, alpha, c, d, eta_a, eta_w, h, omega, sigma0
 from symdyn.calculus.matrix import Rules, eye, positive, trace
 from symdyn.calculus.matrix.gaussian import gaussian_mean
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Existence, InDistribution
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Existence, InDistribution
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 SHAPES = ({h: 3, d: 2, c: 2}, {h: 2, d: 1, c: 3})
 POSITIVE = Rules(positive(eta_a, eta_w))

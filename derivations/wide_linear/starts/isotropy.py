@@ -29,11 +29,11 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence, Inequality
+from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 RATES = {eta_a: 1, eta_w: 1}
 

@@ -101,7 +101,7 @@ def evaluate_arrays(
 
     Arguments as in `evaluate`. Raises ValueError for missing values and contradicting shapes.
     """
-    from symdyn.compile.arrays import collect  # the array layer loads on first use
+    from symdyn.arrays.backends import collect  # the array layer loads on first use
 
     names = _names(values)
     collected = collect(**{name: values[key] for key, name in names.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symdyn.registry import index, load_printed
+from symdyn.catalogue.registry import index, load_printed
 
 
 def test_two_neurons_that_both_matter_change_together():

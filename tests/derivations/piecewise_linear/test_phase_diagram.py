@@ -10,7 +10,7 @@ import pytest
 from derivations.piecewise_linear.infinite_width.phase_diagram import movement_by_fitting, phase_boundary
 from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from symdyn.proof.check import refuted
-from symdyn.statement import Identity
+from symdyn.statements.kinds import Identity
 
 LAZY = [(0.5, -1.0), (0.5, 0.0), (0.75, 0.5), (0.9, -0.3), (1.0, 0.4), (1.25, 0.5), (1.5, 1.2), (2.0, 1.01)]
 RICH = [(1.25, 0.0), (1.25, -1.0), (1.5, 0.3), (1.75, -0.5), (2.0, 0.99), (2.0, -1.5)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from derivations.piecewise_linear.regimes.neuron_regimes import two_phases
-from symdyn.auditing import audit
+from symdyn.catalogue.auditing import audit
 
 X, Y = np.array([[1.0, 0.0]]), np.array([1.0])
 """One datum."""

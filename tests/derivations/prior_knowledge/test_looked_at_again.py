@@ -6,7 +6,7 @@ import mpmath as mp
 import pytest
 import sympy as sp
 
-from symdyn.registry import index, load, load_printed
+from symdyn.catalogue.registry import index, load, load_printed
 
 
 def function_at(time, W1, W2, sigma):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from derivations.wide_linear.evaluators import elimination
-from symdyn.compile.linalg import first_last, last_first
+from symdyn.arrays.linalg import first_last, last_first
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from derivations.wide_linear import (
     unvec,
     vec,
 )
-from symdyn.registry import index
+from symdyn.catalogue.registry import index
 
 
 def weights(batch=(), h=4, d=2, c=3, seed=0):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symdyn.paper import ledger
-from symdyn.registry import index, load_printed
+from symdyn.catalogue.paper import ledger
+from symdyn.catalogue.registry import index, load_printed
 
 SWAP = sp.Matrix([[0, 1], [1, 0]])
 

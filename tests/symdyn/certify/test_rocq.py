@@ -14,13 +14,13 @@ import sympy as sp
 from symdyn import certify
 from symdyn.calculus.gram import Flow, inner, norm2
 from symdyn.calculus.vectors import Vector
+from symdyn.catalogue.registry import index, load
 from symdyn.certify.claims import lemmas
 from symdyn.certify.coqc import check
 from symdyn.certify.lemma import Lemma
 from symdyn.compile.named import NamedQuantity
-from symdyn.domain import Cell, Domain
-from symdyn.registry import index, load
-from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Limit, Solution
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Conservation, Dynamics, Existence, Identity, Inequality, Limit, Solution
 
 MISSING = "coqc is not installed: `make certify` installs it"
 with_rocq = pytest.mark.skipif(shutil.which("coqc") is None or shutil.which("coqtop") is None, reason=MISSING)

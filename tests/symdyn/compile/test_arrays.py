@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from symdyn.compile import arrays
+from symdyn.arrays import backends as arrays
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 import sympy as sp
 import torch
 
+from symdyn.catalogue.registry import load
 from symdyn.compile import bounds
 from symdyn.compile.anew import Exact
 from symdyn.compile.function import Argument, build
-from symdyn.registry import load
 from tests.agreement import accuracy, subjects
 
 x, y = sp.symbols("x y", real=True)

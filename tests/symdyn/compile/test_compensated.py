@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from symdyn.compile import compensated
+from symdyn.arrays import compensated
 
 UNIT = {np.float64: Fraction(1, 2**102), np.float32: Fraction(1, 2**44)}
 

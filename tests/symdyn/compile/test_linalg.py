@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from symdyn.compile import arrays, linalg
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
 
 BACKENDS = [(np, np.asarray), (torch, torch.as_tensor)]
 

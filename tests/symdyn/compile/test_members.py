@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from symdyn.compile import arrays, linalg, members
-from symdyn.compile.members import Bound, confine, nan_unless, within
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg, members
+from symdyn.arrays.members import Bound, confine, nan_unless, within
 
 BACKENDS = [(np, np.asarray), (torch, torch.as_tensor)]
 

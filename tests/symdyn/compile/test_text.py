@@ -22,13 +22,13 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Vector, inner
 from symdyn.calculus.matrix import evaluate, matrix, trace
 from symdyn.calculus.vectors import Entries
+from symdyn.catalogue.registry import load
 from symdyn.compile import Argument, NamedQuantity, build
 from symdyn.compile.named import expm1_ratio
 from symdyn.compile.words import CompiledWords
-from symdyn.domain import Domain
 from symdyn.proof.check import decide
-from symdyn.registry import load
-from symdyn.statement import Dynamics, Flow, Identity, Limit, Solution
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Dynamics, Flow, Identity, Limit, Solution
 
 x, y = sp.symbols("x y", real=True)
 v, K = Vector("v"), Entries("K")

@@ -12,7 +12,7 @@ import torch
 
 from symdyn.calculus.matrix import eye, trace
 from symdyn.compile.words import CompiledWords, ingredients
-from symdyn.notation import Glossary
+from symdyn.statements.notation import Glossary
 
 rows, cols = sp.symbols("m n", integer=True, positive=True)
 words = Glossary("nowhere")

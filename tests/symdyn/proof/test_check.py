@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.gram import Flow, Vector, inner, norm2
-from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import (
+from symdyn.statements.domain import Cell, Domain, EmptyDomain
+from symdyn.statements.kinds import (
     Asymptotic,
     Conservation,
     Definition,

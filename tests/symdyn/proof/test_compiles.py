@@ -10,10 +10,9 @@ import sympy as sp
 from symdyn.calculus.gram import Vector, identity, inner, norm2, outer
 from symdyn.calculus.matrix import eye, matrix, trace
 from symdyn.compile.named import root_sum
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixConservation, MatrixIdentity
 from symdyn.proof.check import decide, verify
-from symdyn.statement import (
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import (
     Asymptotic,
     Chain,
     Conjunction,
@@ -28,6 +27,7 @@ from symdyn.statement import (
     Minimiser,
     Solution,
 )
+from symdyn.statements.matrix import MatrixConservation, MatrixIdentity
 
 x, y, z, t, p = sp.symbols("x y z t p", real=True)
 u, v = Vector("u"), Vector("v")

@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.gram import Vector, inner, norm, norm2
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide
-from symdyn.statement import Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, Inequality
 
 x, y, p, q = sp.symbols("x y p q", real=True)
 u, v = Vector("u"), Vector("v")

@@ -8,9 +8,9 @@ import sympy as sp
 from symdyn.calculus.gram import Flow, Vector, evaluate, gradient, hessian, identity, inner, norm2, outer
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.compile.named import root_sum
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import Dynamics, Existence, Identity, Inequality, Limit
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality, Limit
 
 a, c, x = sp.symbols("a c x", real=True)
 u, w, beta, z = (Vector(name) for name in ("u", "w", "beta", "z"))

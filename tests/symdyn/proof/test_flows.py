@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.gram import Flow, Vector, inner, norm2
-from symdyn.domain import Domain
 from symdyn.proof.check import decide
-from symdyn.statement import Conservation, Dynamics
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Conservation, Dynamics
 
 a, b, c, k, d = sp.symbols("a b c k d", real=True)
 w, r, u = Vector("w"), Vector("r"), Vector("u")

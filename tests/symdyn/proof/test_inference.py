@@ -6,8 +6,9 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.gram import Flow
-from symdyn.domain import Cell, Domain
-from symdyn.inference import (
+from symdyn.proof.check import decide, verify
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.inference import (
     AtMostOneZero,
     Characterised,
     CrossesOnce,
@@ -17,8 +18,7 @@ from symdyn.inference import (
     SameZeros,
     UniqueMinimiser,
 )
-from symdyn.proof.check import decide, verify
-from symdyn.statement import Conjunction, Existence, Identity, Inequality
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
 
 x, y, k = sp.symbols("x y k", real=True)
 right = Domain((x, k), cells=(Cell("x > 0", {x: 1}),), words="x > 0")

@@ -6,10 +6,10 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.gram import Vector, inner, norm2
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
 from symdyn.proof.tower import Tower
-from symdyn.statement import Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, Inequality
 
 a, b, x, y = sp.symbols("a b x y", real=True)
 u, v = Vector("u"), Vector("v")

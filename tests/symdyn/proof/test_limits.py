@@ -10,11 +10,11 @@ import pytest
 import sympy as sp
 from sympy import Abs, Rational, acosh, asinh, atan, cos, cosh, exp, log, oo, pi, sign, sin, sqrt, tanh
 
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
 from symdyn.proof.limits import limit_at
 from symdyn.proof.tower import Undecided
-from symdyn.statement import Asymptotic, Limit
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Asymptotic, Limit
 
 a, b, c, d, e, t, x, y = sp.symbols("a b c d e t x y", real=True)
 POSITIVE = Domain((a, b, c, d, x, y), cells=(Cell("positive", dict.fromkeys((a, b, d, x, y), 1)),))

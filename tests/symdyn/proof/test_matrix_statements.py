@@ -6,8 +6,8 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.matrix import Index, Rules, basis, matrix, positive, sum_over, whitened
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.proof.check import verify
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 h, d, c, n = sp.symbols("h d c n", integer=True, positive=True)
 p, q = sp.symbols("p q", real=True)

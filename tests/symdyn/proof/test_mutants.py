@@ -6,10 +6,10 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.matrix import matrix
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import FEWEST_MUTANTS, verify
 from symdyn.proof.mutants import mutations
-from symdyn.statement import Identity
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity
 
 a, b, c = sp.symbols("a b c", real=True)
 n = sp.Symbol("n", integer=True, positive=True)

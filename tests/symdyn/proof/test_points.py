@@ -9,11 +9,11 @@ import sympy as sp
 
 from symdyn.calculus.gram import Vector, inner, norm2
 from symdyn.calculus.matrix import matrix, trace, vector
-from symdyn.domain import Cell, Domain
 from symdyn.proof import claim as claims
 from symdyn.proof.check import decide, verify
 from symdyn.proof.claim import Finding, ProofRefuted, Sign, Zero, examined
-from symdyn.statement import Existence, Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Existence, Identity, Inequality
 
 a, b, c, x, y = sp.symbols("a b c x y", real=True)
 u, v, w, z = (Vector(name) for name in "uvwz")

@@ -9,9 +9,9 @@ import sympy as sp
 from sympy import Rational, exp, log, sqrt, tanh
 
 from symdyn.compile.named import NamedQuantity
-from symdyn.domain import Domain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import Identity, Inequality, Limit
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Identity, Inequality, Limit
 
 x, y, z = sp.symbols("x y z", real=True)
 numbers = itertools.count()

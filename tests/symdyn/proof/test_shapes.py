@@ -29,11 +29,11 @@ from symdyn.calculus.matrix import (
     zero,
 )
 from symdyn.calculus.vectors import Vector
-from symdyn.domain import Cell, Domain
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.proof.check import decide, verify
 from symdyn.proof.words import _broken_rule, examples, shapes
-from symdyn.statement import Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Identity, Inequality
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 n, m = sp.symbols("n m", integer=True, positive=True)
 p, q = sp.symbols("p q", real=True)

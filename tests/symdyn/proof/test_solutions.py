@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 from sympy import Rational, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh
 
-from symdyn.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import Solution
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Solution
 
 x, y, z, t, p, q, k = sp.symbols("x y z t p q k", real=True)
 later = Domain((t, p, q, k), cells=(Cell("t, p, q, k > 0", {t: 1, p: 1, q: 1, k: 1}),))

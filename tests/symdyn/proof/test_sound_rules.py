@@ -19,8 +19,8 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
-from symdyn.matrix_statement import MatrixConservation, MatrixDynamics, MatrixIdentity
 from symdyn.proof.check import decide
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
 
 n, m = sp.symbols("n m", integer=True, positive=True)
 p = sp.Symbol("p", real=True)

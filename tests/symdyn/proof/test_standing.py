@@ -8,7 +8,7 @@ import sympy as sp
 from symdyn.proof.check import decide, verify
 from symdyn.proof.standing import standing
 from symdyn.proof.verdict import GRADES, Verdict
-from symdyn.statement import Conjunction, Existence, Identity, Minimiser
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Minimiser
 
 a, b = sp.symbols("a b", real=True)
 TRUE, FALSE = Identity((a + b) ** 2, a**2 + 2 * a * b + b**2), Identity(a + b, a - b)

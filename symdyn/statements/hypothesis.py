@@ -29,13 +29,13 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot
-from symdyn.packages import home
+from symdyn.catalogue.packages import home
 
 if TYPE_CHECKING:
-    from symdyn.domain import Cell, Domain
+    from symdyn.catalogue.result import PrintedForm, Result
     from symdyn.proof.verdict import Verdict
-    from symdyn.result import PrintedForm, Result
-    from symdyn.statement import Statement
+    from symdyn.statements.domain import Cell, Domain
+    from symdyn.statements.kinds import Statement
 
 ORIGINS = ("stated", "standing", "added", "meaning")
 DIMENSION = "d"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile import arrays
-from symdyn.compile.arrays import Array, Collected, Namespace
+from symdyn.arrays import backends as arrays
+from symdyn.arrays.backends import Array, Collected, Namespace
 
 _ROUNDING = {"float32": 1e-5, "float64": 1e-13}
 

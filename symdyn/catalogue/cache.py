@@ -13,15 +13,26 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from symdyn.hypothesis import beside
+from symdyn.catalogue.packages import packages_of_all_kinds
+from symdyn.statements.hypothesis import beside
 
 LOG = logging.getLogger("symdyn")
 
-NOT_RUN_BY_A_CHECK = ("render", "compile", "certify", "cli.py", "__main__.py", "auditing.py", "citation.py")
+NOT_RUN_BY_A_CHECK = (
+    "render",
+    "compile",
+    "arrays",
+    "certify",
+    "cli",
+    "__main__.py",
+    "catalogue/auditing.py",
+    "catalogue/citation.py",
+    "catalogue/contents.py",
+)
 
 
 def folder() -> Path:
@@ -45,12 +56,9 @@ def digest(files: Iterable[Path]) -> str:
 @functools.cache
 def engine_digest() -> str:
     """A hash of the engine's own source and of the libraries a proof runs."""
-    root = Path(__file__).parent
-    files = [
-        f
-        for f in root.rglob("*.py")
-        if f.relative_to(root).parts[0] not in NOT_RUN_BY_A_CHECK and "__pycache__" not in f.parts
-    ]
+    root = Path(__file__).parents[1]
+    apart = [root / name for name in NOT_RUN_BY_A_CHECK]
+    files = [f for f in root.rglob("*.py") if not {f, *f.parents} & {*apart}]
     named = root / "compile" / "named.py"
     libraries = (
         "".join(f"{name}{version(name)}" for name in ("sympy", "mpmath", "python-flint")) + sys.version
@@ -68,6 +76,9 @@ def module_digest(module: str) -> str:
 
 def _reached(module: str) -> set[str]:
     """A module and the modules that it imports, wherever it does so, of the packages that lie beside its own."""
+    own = {*(name.partition(".")[0] for name in packages_of_all_kinds()), module.partition(".")[0]} - {
+        "symdyn"
+    }
     seen: set[str] = set()
     waiting = [module]
     while waiting:
@@ -75,15 +86,9 @@ def _reached(module: str) -> set[str]:
         if name not in seen:
             seen.add(name)
             parents = [name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)]
-            waiting += [*parents, *(n for n in _imported(name) if _is_own(n, module))]
+            imported = (n for n in _imported(name) if n.partition(".")[0] in own and _file(n) is not None)
+            waiting += [*parents, *imported]
     return seen
-
-
-def _is_own(name: str, module: str) -> bool:
-    """Whether a module belongs to the packages of derivations, the user's or ours: the engine is hashed apart."""
-    announced = {point.value.partition(".")[0] for point in entry_points(group="symdyn.derivations")}
-    tops = {*announced, module.partition(".")[0]} - {"symdyn"}
-    return name.partition(".")[0] in tops and _file(name) is not None
 
 
 @functools.cache

@@ -10,7 +10,7 @@ def cite(*results: Any) -> str:
 
     Takes results, keys or ledger ids; called without any, raises ValueError.
     """
-    from symdyn.registry import load
+    from symdyn.catalogue.registry import load
 
     if not results:
         raise ValueError("name the results to cite: symdyn.cite(result, …)")

@@ -2,7 +2,7 @@
 
 The input decides: with a tensor among the arguments the function computes in torch, on the tensors' device,
 in the widest of their floating dtypes; otherwise it computes in NumPy. Python numbers and lists follow the
-arrays (NumPy arrays follow tensors), integer arrays become float64, float32 stays float32; `symdyn.compile.kinds` says
+arrays (NumPy arrays follow tensors), integer arrays become float64, float32 stays float32; `symdyn.arrays.kinds` says
 what else is taken and what is refused. torch is never imported here: an argument can only be a tensor if torch is
 loaded already.
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from symdyn.compile.kinds import as_numpy, beyond_range, dtype_of
+from symdyn.arrays.kinds import as_numpy, beyond_range, dtype_of
 
 Array = Any
 Namespace = Any
@@ -87,7 +87,7 @@ def namespace(*values: object) -> Namespace:
 def collect(**arguments: object) -> Collected:
     """Convert the named arguments to arrays of one backend, dtype and device.
 
-    Raises TypeError, naming the argument, for what `symdyn.compile.kinds` refuses (complex, half precision, object or
+    Raises TypeError, naming the argument, for what `symdyn.arrays.kinds` refuses (complex, half precision, object or
     non-numeric data, masked, sparse and quantised arrays), and ValueError for tensors on different devices, a ragged
     list, and numbers that overflow in the dtype of the other arguments.
     """

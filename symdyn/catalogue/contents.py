@@ -63,7 +63,7 @@ def offered(
 
 
 def _results(package: str) -> list[Any]:
-    from symdyn.packages import home
-    from symdyn.registry import index
+    from symdyn.catalogue.packages import home
+    from symdyn.catalogue.registry import index
 
     return [e for e in index() if home(e.module) == package]

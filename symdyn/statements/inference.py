@@ -25,11 +25,11 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.vectors import Dot
-from symdyn.domain import Cell, Domain
 from symdyn.proof.claim import Finding, plain
 from symdyn.proof.mutants import mutations
 from symdyn.proof.undecided import Undecided
-from symdyn.statement import Chain, Dynamics, Identity, Inequality, Mutant, Statement, typeset
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.kinds import Chain, Dynamics, Identity, Inequality, Mutant, Statement, typeset
 
 RISING = {
     ">": "increases strictly",

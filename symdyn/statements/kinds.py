@@ -23,13 +23,13 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
-from symdyn.domain import Cell, Domain
 from symdyn.proof.alongflow import RateVanishes
 from symdyn.proof.claim import Compiles, Finding, IllPosed, Sign, Zero, atoms, examined
 from symdyn.proof.limits import LimitIs, Order, sides
 from symdyn.proof.mutants import mutations
 from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
+from symdyn.statements.domain import Cell, Domain
 
 Mutant = tuple[str, "Statement"]
 FEW = 3

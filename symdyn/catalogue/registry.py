@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symdyn.packages import (
+from symdyn.catalogue.packages import (
     DERIVATIONS,
     STUDIES,
     PackageError,
@@ -29,7 +29,7 @@ from symdyn.packages import (
 )
 
 if TYPE_CHECKING:
-    from symdyn.result import PrintedForm, Result
+    from symdyn.catalogue.result import PrintedForm, Result
 
 DECORATORS = ("result", "printed", "study")
 
@@ -200,7 +200,7 @@ def _refuse_without(topic: str | None) -> None:
 
 def load_printed(e: IndexEntry) -> PrintedForm:
     """The printed form of a line of the index. Raises PackageError where its topic is not that of the entry point."""
-    from symdyn.result import PRINTED
+    from symdyn.catalogue.result import PRINTED
 
     imported(e.module)
     if e.key not in PRINTED:
@@ -209,7 +209,7 @@ def load_printed(e: IndexEntry) -> PrintedForm:
 
 
 def _load(e: IndexEntry) -> Result:
-    from symdyn.result import REGISTERED
+    from symdyn.catalogue.result import REGISTERED
 
     imported(e.module)
     if e.key not in REGISTERED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from symdyn.compile import arrays
+from symdyn.arrays import backends as arrays
 
 Array = arrays.Array
 Namespace = arrays.Namespace

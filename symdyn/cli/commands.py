@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symdyn.console import RequestError, failed, near, plain, print_json, progress_bar, say, table, writable
-from symdyn.packages import PackageError, home, imported, said
-from symdyn.registry import Broken, IndexEntry, broken, index, named
+from symdyn.catalogue.packages import PackageError, home, imported, said
+from symdyn.catalogue.registry import Broken, IndexEntry, broken, index, named
+from symdyn.cli.console import (
+    RequestError,
+    failed,
+    near,
+    plain,
+    print_json,
+    progress_bar,
+    say,
+    table,
+    writable,
+)
 
 if TYPE_CHECKING:
-    from symdyn.auditing import AuditEntry
-    from symdyn.result import Result
+    from symdyn.catalogue.auditing import AuditEntry
+    from symdyn.catalogue.result import Result
 
 CHECK_FAILED = 1
 WRONG_REQUEST = 2
@@ -104,7 +114,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Verify results anew, each with its mutants; nothing is taken from the cache."""
-    from symdyn.auditing import verify_all
+    from symdyn.catalogue.auditing import verify_all
 
     studies = _studies() if full else {}
     wanted = _resolve([key for key in keys if key not in studies]) if keys else [e.key for e in index()]
@@ -252,7 +262,7 @@ def book(out: Annotated[Path, typer.Option("-o", "--out", help="The folder of th
 @app.command()
 def cite(keys: Keys) -> None:
     """BibTeX of the papers behind some results, with the places in them."""
-    from symdyn.citation import cite as records
+    from symdyn.catalogue.citation import cite as records
 
     results = [_load(name) for name in _resolve(keys)]
     if found := records(*results):
@@ -360,7 +370,7 @@ def _resolve(names: list[str]) -> list[str]:
 
 
 def _unknown(name: str) -> str:
-    from symdyn.paper import ledger
+    from symdyn.catalogue.paper import ledger
 
     if any(name == e.key for e in index("study")):
         return f"'{name}' is settled by a study, not by a formula: `symdyn study run {name}` runs it."
@@ -374,7 +384,7 @@ def _unknown(name: str) -> str:
 
 
 def _load(key: str) -> Result:
-    from symdyn.registry import load
+    from symdyn.catalogue.registry import load
 
     return load(key)
 
@@ -385,8 +395,8 @@ def _evidence(verdict: Any) -> list[str]:
 
 
 def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
-    from symdyn.auditing import audit as decide
-    from symdyn.paper import PAPERS, ledger
+    from symdyn.catalogue.auditing import audit as decide
+    from symdyn.catalogue.paper import PAPERS, ledger
 
     if paper is not None and paper not in PAPERS:
         raise RequestError(f"unknown paper '{paper}'. {near(paper, PAPERS)}")
@@ -422,7 +432,7 @@ def _description(result: Result) -> dict[str, Any]:
 
 
 def _arguments(result: Result) -> tuple[Any, ...]:
-    from symdyn.notation import GLOSSARIES
+    from symdyn.statements.notation import GLOSSARIES
 
     # A topic that has no glossary has no names for arguments.
     return () if result.value is None or result.topic not in GLOSSARIES else result.arguments
@@ -514,7 +524,7 @@ def _evidence_state(study: Any) -> dict[str, Any]:
 
 def _remarks(e: AuditEntry) -> str:
     """What stands beside the status of an entry in the table."""
-    from symdyn.auditing import NO_COUNTEREXAMPLE
+    from symdyn.catalogue.auditing import NO_COUNTEREXAMPLE
 
     untold = e.status == "conditional" and e.counterexample == NO_COUNTEREXAMPLE
     return " (stale)" * e.stale + f" ({NO_COUNTEREXAMPLE})" * untold

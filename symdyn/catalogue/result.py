@@ -20,13 +20,13 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot
-from symdyn.domain import Domain
-from symdyn.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
-from symdyn.notation import GLOSSARIES, Term, vocabulary
-from symdyn.packages import topic_of
-from symdyn.paper import Entry, Paper, entry
+from symdyn.catalogue.packages import topic_of
+from symdyn.catalogue.paper import Entry, Paper, entry
 from symdyn.proof.verdict import GRADES, Verdict, Witness
-from symdyn.statement import Statement, vocabulary_of
+from symdyn.statements.domain import Domain
+from symdyn.statements.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
+from symdyn.statements.kinds import Statement, vocabulary_of
+from symdyn.statements.notation import GLOSSARIES, Term, vocabulary
 
 SEVERITIES = ("typo", "convention", "scope", "substantive")
 STATEMENT_NEEDED = "a derivation returns the statement it derives"
@@ -148,14 +148,14 @@ class Result:
 
     def bibtex(self) -> str:
         """BibTeX of the papers the result comes from, with the places in them."""
-        from symdyn.citation import cite
+        from symdyn.catalogue.citation import cite
 
         return cite(self)
 
     def verify(self) -> Verdict:
         """Decide the statement, refute its mutants, and stand no higher than what it is built on."""
+        from symdyn.catalogue.registry import load
         from symdyn.proof.standing import standing
-        from symdyn.registry import load
 
         def known(key: str) -> Result:
             return self if key == self.key else load(key)
@@ -179,7 +179,7 @@ class Result:
         if self.topic not in GLOSSARIES:
             raise TypeError(
                 f"{self.key} cannot be compiled: arguments are named by a glossary of the topic, and none is declared "
-                f'with symdyn.notation.glossary("{self.topic}")'
+                f'with symdyn.statements.notation.glossary("{self.topic}")'
             )
         glossary = GLOSSARIES[self.topic]
         present = vocabulary_of(self.value)
@@ -238,7 +238,7 @@ class Result:
         return result_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from symdyn.registry import load
+        from symdyn.catalogue.registry import load
 
         return load, (self.key,)
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-from symdyn.cache import Cache
-from symdyn.hypothesis import Hypothesis, added_to, joined
-from symdyn.packages import home, said
-from symdyn.paper import Entry, ledger
+from symdyn.catalogue.cache import Cache
+from symdyn.catalogue.packages import home, said
+from symdyn.catalogue.paper import Entry, ledger
+from symdyn.catalogue.registry import IndexEntry, index, load, load_printed, verify_study
+from symdyn.catalogue.result import PrintedVerdict
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.standing import standing
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.registry import IndexEntry, index, load, load_printed, verify_study
-from symdyn.result import PrintedVerdict
+from symdyn.statements.hypothesis import Hypothesis, added_to, joined
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
 """Statuses, best first: the status of an entry is the worst of its parts."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from symdyn.calculus.matrix import Expression, Rules, derivative
-from symdyn.domain import Domain
 from symdyn.proof.mutants import mutations
 from symdyn.proof.words import WordsCompile, WordsDefined, WordZero
-from symdyn.statement import Mutant, Statement, difference_in_kind, other_forms, typeset
+from symdyn.statements.domain import Domain
+from symdyn.statements.kinds import Mutant, Statement, difference_in_kind, other_forms, typeset
 
 Sizes = Mapping[Any, int]
 NO_RULES = Rules()

@@ -11,8 +11,9 @@ import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from symdyn.compile import arrays, linalg
-from symdyn.compile.arrays import Array, Collected, Namespace
+from symdyn.arrays import backends as arrays
+from symdyn.arrays import linalg
+from symdyn.arrays.backends import Array, Collected, Namespace
 
 
 class Bound(NamedTuple):

@@ -1,0 +1,1 @@
+"""Results: made, found, kept, audited and cited."""
