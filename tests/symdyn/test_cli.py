@@ -19,8 +19,9 @@ from symdyn.catalogue.auditing import AuditEntry
 from symdyn.catalogue.paper import ledger
 from symdyn.catalogue.registry import index, load
 from symdyn.catalogue.result import REGISTERED
-from symdyn.cli.commands import commands as cli
-from symdyn.cli.commands import console, main
+from symdyn.cli import commands as cli
+from symdyn.cli import console
+from symdyn.cli.commands import main
 
 DELTA = "single_neuron.conserved_delta"
 RUNNER = cli._runner

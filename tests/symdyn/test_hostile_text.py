@@ -17,7 +17,7 @@ import sympy as sp
 from symdyn.catalogue.auditing import AuditEntry
 from symdyn.catalogue.paper import ledger
 from symdyn.catalogue.result import REGISTERED, Step, result
-from symdyn.cli.commands import console
+from symdyn.cli import console
 from symdyn.render import mathematics, prose
 from symdyn.render.book_html import html_book
 from symdyn.render.book_latex import latex_book

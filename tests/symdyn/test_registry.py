@@ -252,7 +252,7 @@ def test_a_module_that_the_index_cannot_read_is_named_with_the_line(package, sou
 
 
 def test_a_topic_without_a_glossary_is_shown_and_says_why_it_does_not_compile(package, capsys, monkeypatch):
-    from symdyn.cli.commands import commands as cli
+    from symdyn.cli import commands as cli
 
     monkeypatch.setattr(sys, "argv", ["symdyn", "show", "sums.square"])
     with pytest.raises(SystemExit) as exit_status:
