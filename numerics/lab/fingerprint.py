@@ -218,12 +218,29 @@ class Reach:
 
     def _write(self, writer: Writer, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ClassDef) and writer.module.class_of(statement.name) is statement:
-            writer.skeleton(statement, lambda method: False)
+            writer.skeleton(self._untied(writer.module, statement), lambda method: False)
         elif isinstance(statement, FUNCTIONS) and self._declares_study(writer.module, statement):
             plain = ast.FunctionDef(**{**vars(statement), "decorator_list": []})
             writer.write(plain)
         else:
-            writer.write(statement)
+            writer.write(self._untied(writer.module, statement))
+
+    def _untied(self, module: Module, node: ast.stmt) -> ast.stmt:
+        """A definition without what ties it to results, which makes no numbers."""
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            return node
+        kept = [part for part in node.decorator_list if not self._is_tie(module, part)]
+        return (
+            type(node)(**{**vars(node), "decorator_list": kept})
+            if len(kept) < len(node.decorator_list)
+            else node
+        )
+
+    def _is_tie(self, module: Module, decorator: ast.expr) -> bool:
+        return (
+            isinstance(decorator, ast.Call)
+            and self._named(module.name, decorator.func).word == "kept implements"
+        )
 
     def _declares_study(self, module: Module, node: ast.FunctionDef) -> bool:
         """Whether a function is decorated as a study; its key and its title make no numbers."""

@@ -80,8 +80,8 @@ class Cell(Measurement):
 
 @dataclass(frozen=True)
 class Study:
-    """A plan with its key (the ledger id of what it reproduces, or a name of our own), its title and its
-    module.
+    """A plan with its key (the ledger id of what it reproduces, or a name of our own), its title, its module, and the
+    keys of the results that it confronts with trained networks.
     """
 
     key: str
@@ -89,6 +89,7 @@ class Study:
     module: str
     plan: Plan
     attribute: str
+    confronts: tuple[str, ...] = ()
 
     def __reduce__(self):
         """Studies travel to other processes by name."""
@@ -103,8 +104,10 @@ class Study:
         return {"study": self.key, "scale": scale, **self.plan.scales[scale]}
 
 
-def study(key: str, *, title: str) -> Callable[[Callable[[], Plan]], Study]:
-    """Declare a study. Raises ValueError if a scale is missing or unknown."""
+def study(key: str, *, title: str, confronts: tuple[str, ...] = ()) -> Callable[[Callable[[], Plan]], Study]:
+    """Declare a study. `confronts` names the results that it holds against trained networks, as in
+    "single_neuron.conserved_delta". Raises ValueError if a scale is missing or unknown.
+    """
 
     def declare(definition: Callable[[], Plan]) -> Study:
         plan = definition()
@@ -112,7 +115,7 @@ def study(key: str, *, title: str) -> Callable[[Callable[[], Plan]], Study]:
             raise ValueError(
                 f"study {key}: the scales must be {SCALES}, with or without 'contrasts', got {tuple(plan.scales)}"
             )
-        return Study(key, title, definition.__module__, plan, definition.__name__)
+        return Study(key, title, definition.__module__, plan, definition.__name__, tuple(confronts))
 
     return declare
 

@@ -11,6 +11,7 @@ from derivations.deep_linear.evaluators.weights import hidden_layers, unit_of
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected, Namespace, divide, sqrt
 from symdyn.arrays.members import Bound, confine, finite, nan_unless
+from symdyn.catalogue.implements import implements
 
 _CONSISTENT = {"float32": 1e-4, "float64": 1e-9}
 
@@ -47,6 +48,7 @@ def _check_start(read: Collected) -> None:
     arrays.require("beta0", moving, "a non-zero vector where delta = 0, for there the network does not move")
 
 
+@implements("deep_linear.implicit_bias")
 def inductive_bias(
     beta: object, beta0: object, depth: int, delta: object = 0.0, *, check: bool = True
 ) -> Array:
@@ -97,6 +99,7 @@ def inductive_bias(
         return unit * (potential - (dual * (beta / unit[..., None])).sum(-1))
 
 
+@implements("deep_linear.interpolator")
 def interpolating_solution(
     X: object, y: object, beta0: object, depth: int, delta: object = 0.0, *, check: bool = True
 ) -> Array:

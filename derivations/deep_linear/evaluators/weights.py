@@ -13,6 +13,7 @@ from derivations.deep_linear.evaluators.roots import balance_root
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected, Namespace, where
 from symdyn.arrays.members import one_number
+from symdyn.catalogue.implements import implements
 
 
 def _layer_names(Ws: Sequence[object]) -> list[str]:
@@ -38,6 +39,7 @@ def _check_layers(read: Collected, names: list[str]) -> None:
     arrays.broadcast_shape(**batch)
 
 
+@implements("deep_linear.layer_velocity")
 def preconditioner(a: object, Ws: Sequence[object], *, check: bool = True) -> Array:
     """The preconditioner of the dynamics of β = W_1ᵀ⋯W_Lᵀa, for any weights: β̇ = -M Xᵀρ.
 
@@ -111,6 +113,7 @@ def _is_positive_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
 
 
+@implements("deep_linear.closed_preconditioner")
 def isotropic_preconditioner(beta: object, delta: object, depth: int, *, check: bool = True) -> Array:
     """The preconditioner of a square isotropic network as a function of β: M = s^L I + (L/s) ββᵀ.
 
@@ -152,6 +155,7 @@ def _pair(read: Collected) -> tuple[Array, Array]:
     return arrays.norm(read.xp, read["beta"]), -read["delta"]
 
 
+@implements("deep_linear.isotropic_network")
 def isotropic_init(
     d: int, depth: int, delta: float, generator: Any, readout: float = 0.0
 ) -> tuple[Array, list[Array]]:

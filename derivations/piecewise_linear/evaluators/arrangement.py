@@ -20,12 +20,14 @@ import numpy as np
 
 from symdyn.arrays import backends as arrays
 from symdyn.arrays import kinds
+from symdyn.catalogue.implements import implements
 
 Ray = tuple[int, int]
 Row = tuple[Fraction, ...]
 Layer = tuple[Row, ...]
 
 
+@implements("piecewise_linear.activation_region")
 @dataclass(frozen=True)
 class Regions:
     """The cones of a partition of the plane, counterclockwise; cone i lies between rays[i] and rays[i + 1].
@@ -64,6 +66,9 @@ class Regions:
         return bool((self.parity != np.roll(self.parity, 1))[neighbours].all())
 
 
+@implements(
+    "piecewise_linear.activation_region", "piecewise_linear.pattern_count", "piecewise_linear.region_count"
+)
 def activation_regions(W: object, *deeper: object, gamma: object = 0) -> Regions:
     """The activation regions of a bias-free network with two inputs, exactly.
 
@@ -105,6 +110,7 @@ def activation_regions(W: object, *deeper: object, gamma: object = 0) -> Regions
     return Regions(np.array(rays, dtype=object), np.array(points, dtype=object), patterns, changing)
 
 
+@implements("piecewise_linear.two_colours", "piecewise_linear.parity_rule")
 def two_colouring(regions: object, *deeper: object, gamma: object = 0) -> np.ndarray | None:
     """Two colours for the activation regions such that neighbours differ, or None where there are none.
 

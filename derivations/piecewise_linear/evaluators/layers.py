@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected, where
+from symdyn.catalogue.implements import implements
 
 _UNIT = {"float32": 1e-5, "float64": 1e-12}
 
@@ -46,6 +47,7 @@ def _pre_activations(read: Collected) -> tuple[Array, Array]:
     return z, where(read.xp, z > 0, 1.0, gamma)
 
 
+@implements("piecewise_linear.spherical_dynamics")
 def coordinates_rhs(
     W: object,
     a: object,
@@ -103,6 +105,7 @@ def coordinates_rhs(
     return mu_dot, turning
 
 
+@implements("piecewise_linear.tangent_kernel")
 def ntk(
     W: object,
     a: object,
@@ -147,6 +150,7 @@ def ntk(
     return read["eta_w"][..., None, None] * through_weights + read["eta_a"][..., None, None] * through_readout
 
 
+@implements("piecewise_linear.relative_scale", "piecewise_linear.balanced_base")
 def scale_init(
     W: object, a: object, tau: object, delta: object, *, check: bool = True
 ) -> tuple[Array, Array]:

@@ -13,8 +13,10 @@ from derivations.prior_knowledge.evaluators.lambda_balance import require_values
 from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array
+from symdyn.catalogue.implements import implements
 
 
+@implements("prior_knowledge.logistic_from_pivots")
 def effective_start(gram0: object, s: object, *, check: bool = True) -> Array:
     r"""The initial values of decoupled modes that are learned when those of a small start A(0)^T A(0) are.
 

@@ -25,8 +25,10 @@ from derivations.prior_knowledge.evaluators.lambda_balance import (
 from derivations.prior_knowledge.evaluators.separatrix import gaps, overlaps_of, resolution
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected
+from symdyn.catalogue.implements import implements
 
 
+@implements("prior_knowledge.learned_from_overlap")
 class Learnable(NamedTuple):
     """The end of the exact flow, see `learnable`."""
 
@@ -37,6 +39,7 @@ class Learnable(NamedTuple):
     escape_time: Array
 
 
+@implements("prior_knowledge.learned_from_overlap", "prior_knowledge.singular_overlap")
 def learnable(
     W1: object,
     W2: object,

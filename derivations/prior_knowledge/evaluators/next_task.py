@@ -31,8 +31,10 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array
 from symdyn.arrays.linalg import transpose
+from symdyn.catalogue.implements import implements
 
 
+@implements("prior_knowledge.amount_of_forgetting")
 def forgetting(sigmas: object, second_moments: object, *, check: bool = True) -> Array:
     r"""The loss on task i of a network that has learned task j, for all pairs of tasks with whitened inputs.
 
@@ -84,6 +86,7 @@ def forgetting(sigmas: object, second_moments: object, *, check: bool = True) ->
     return ((apart * apart).sum((-2, -1)) + rest) / 2
 
 
+@implements("prior_knowledge.reversed_connections", "prior_knowledge.reversal_fails")
 def reversal(t: object, W1: object, W2: object, tau: object = 1, *, check: bool = True) -> Array:
     r"""QQ^T of a network that computes W2 W1 and is to learn -W2 W1, by the exact flow.
 
@@ -155,6 +158,7 @@ def _ratios(xp: Any, times: Array, R: Array, offset: Array) -> tuple[Array, Arra
     return ratio_x, ratio_y
 
 
+@implements("prior_knowledge.one_layer")
 def shallow(
     t: object, W0: object, sigma_yx: object, sigma_xx: object = None, tau: object = 1, *, check: bool = True
 ) -> Array:

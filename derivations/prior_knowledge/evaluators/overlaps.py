@@ -25,12 +25,14 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
+from symdyn.catalogue.implements import implements
 from symdyn.compile import aids
 
 _BINADES = {"float32": 25, "float64": 200}
 """Sizes within two to this power, up and down, have products of four that are normal numbers."""
 
 
+@implements("prior_knowledge.connections")
 def ata(t: object, gram0: object, s: object, tau: object = 1, *, check: bool = True) -> Array:
     r"""A^T A of a network whose layers share the singular vectors of the task, W1 = A V^T, W2 = U A^T.
 
@@ -124,6 +126,7 @@ def _singular(xp: Any, times: Array, gram0: Array, s: Array) -> Array:
     return isotropic_flow(times, A, A, task, check=False).beta
 
 
+@implements("prior_knowledge.explicit_solution")
 def ata_2x2(
     t: object,
     a1: object,
@@ -302,6 +305,7 @@ def _determinant(xp: Any, a1: Array, a2: Array, b: Array) -> Array:
     return arrays.where(xp, found > 4 * xp.finfo(product.dtype).eps * product, found, 0.0)
 
 
+@implements("prior_knowledge.time_of_peak")
 def offdiagonal_peak(
     a1: object, a2: object, b: object, s: object, tau: object = 1, *, check: bool = True
 ) -> Array:

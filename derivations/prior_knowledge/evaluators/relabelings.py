@@ -16,8 +16,10 @@ import numpy as np
 
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array
+from symdyn.catalogue.implements import implements
 
 
+@implements("prior_knowledge.relabelings_like_reversal")
 def reversal_like(permutation: object, *, check: bool = True) -> Array:
     r"""Whether relabeling a learned task in this way is like reversing it: exactly if a cycle has an even length.
 
@@ -48,6 +50,7 @@ def reversal_like(permutation: object, *, check: bool = True) -> Array:
     return missed_modes(permutation, check=check) > 0
 
 
+@implements("prior_knowledge.relabelings_like_reversal")
 def missed_modes(permutation: object, *, check: bool = True) -> Array:
     r"""How many modes the exact flow never learns after a relabeling: the number of cycles of even length.
 

@@ -32,11 +32,13 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
+from symdyn.catalogue.implements import implements
 
 _BLOCK, _WORTH = 500_000, 4
 _WHOLE: Part = (slice(None), slice(None))
 
 
+@implements("prior_knowledge.solution_from_any_start")
 def qqt(
     t: object,
     W1: object,
@@ -93,6 +95,7 @@ def qqt(
     return _state(read, on_separatrix, check)
 
 
+@implements("prior_knowledge.solution_from_any_start")
 def network_function(
     t: object,
     W1: object,
@@ -124,6 +127,7 @@ def network_function(
     return _state(read, on_separatrix, check, (slice(inputs, None), slice(inputs)))
 
 
+@implements("prior_knowledge.input_similarity")
 def rsm_input(
     t: object,
     W1: object,
@@ -159,6 +163,7 @@ def rsm_input(
     return transpose(X) @ _state(read, on_separatrix, check, (inputs, inputs)) @ X
 
 
+@implements("prior_knowledge.output_similarity")
 def rsm_output(
     t: object,
     W1: object,
@@ -196,6 +201,7 @@ def rsm_output(
     return transpose(Y) @ xp.linalg.pinv(state, rtol=cut, hermitian=True) @ Y
 
 
+@implements("prior_knowledge.tangent_kernel")
 def ntk(
     t: object,
     W1: object,

@@ -31,6 +31,7 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
+from symdyn.catalogue.implements import implements
 
 _INPUT, _COMPUTED, _UNSEEN = 4, 1, 4
 
@@ -51,6 +52,7 @@ class Overlaps(NamedTuple):
     learnable: Array
 
 
+@implements("prior_knowledge.singular_overlap")
 def separatrix_distance(W1: object, W2: object, sigma_yx: object, *, check: bool = True) -> Array:
     r"""How far the start is from not learning the task: the least singular value of the overlaps with its modes.
 

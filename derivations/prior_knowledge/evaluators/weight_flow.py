@@ -37,12 +37,14 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array
 from symdyn.arrays.linalg import transpose
+from symdyn.catalogue.implements import implements
 
 _STEPS = 200_000
 _AT_REST = 100.0
 _NODES = np.array([-math.sqrt(15) / 10, 0.0, math.sqrt(15) / 10, -math.sqrt(3) / 6, math.sqrt(3) / 6]) + 0.5
 
 
+@implements("prior_knowledge.weights_with_rotation")
 def weights(
     t: object,
     W1: object,

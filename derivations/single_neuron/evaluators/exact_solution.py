@@ -25,6 +25,7 @@ from typing import Any
 from symdyn.arrays import backends as arrays
 from symdyn.arrays import compensated
 from symdyn.arrays.backends import Array, Collected
+from symdyn.catalogue.implements import implements
 
 _LARGEST_EXPONENT = {"float32": 60.0, "float64": 600.0}
 _NOISE = {"float32": 1e-12, "float64": 1e-30}
@@ -204,6 +205,7 @@ def _over_time(modes: Modes) -> Modes:
     return Modes(across=modes.across[..., None, :], **scalars)
 
 
+@implements("single_neuron.solution_for_every_balance")
 def trajectory(
     t: object,
     a0: object,
@@ -261,6 +263,7 @@ def _trajectory(read: Collected) -> tuple[Array, Array]:
     return (a, w) if len(read["t"].shape) else (a[..., 0], w[..., 0, :])
 
 
+@implements("single_neuron.solution_for_every_balance", "single_neuron.polar_coordinates")
 def mu_phi(
     t: object,
     a0: object,

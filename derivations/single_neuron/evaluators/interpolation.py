@@ -28,6 +28,7 @@ import numpy as np
 from symdyn.arrays import backends as arrays
 from symdyn.arrays import compensated
 from symdyn.arrays.backends import Array, Collected
+from symdyn.catalogue.implements import implements
 from symdyn.compile import integrate
 
 _NEAR = 1e-8
@@ -50,6 +51,7 @@ class Rows:
     pull: Array
 
 
+@implements("single_neuron.implicit_bias_of_the_neuron", "single_neuron.bias_through_a_crossing")
 def implicit_bias(
     X: object,
     y: object,
@@ -300,6 +302,7 @@ def _integrated_sign(a0: Any, u: Any, triangle: Any, pull: Any, eta_a: Any, eta_
     return float(ends[0]) if ends[0] == ends[1] else float("nan")
 
 
+@implements("single_neuron.position_on_the_line", "single_neuron.reversed_position")
 def nullspace_alpha(
     beta_star: object, v: object, a0: object, w0: object, *, sign: object = None, check: bool = True
 ) -> Array:

@@ -14,8 +14,10 @@ from __future__ import annotations
 from derivations.single_neuron.evaluators.exact_solution import Modes, modes_of, read_start
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected
+from symdyn.catalogue.implements import implements
 
 
+@implements("single_neuron.final_branch")
 def basin(
     a0: object, w0: object, beta_star: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -46,6 +48,7 @@ def basin(
         return read.xp.sign(modes_of(read).alpha)
 
 
+@implements("single_neuron.separating_surface")
 def separatrix_distance(
     a0: object, w0: object, beta_star: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -80,6 +83,7 @@ def _distance(read: Collected, modes: Modes) -> Array:
     return modes.alpha * (modes.gap / slope)
 
 
+@implements("single_neuron.zero_crossing_time")
 def crossing_time(
     a0: object, w0: object, beta_star: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:

@@ -17,10 +17,12 @@ from __future__ import annotations
 from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array, Collected, detach
 from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive
+from symdyn.catalogue.implements import implements
 
 _FAR = 2.0**20
 
 
+@implements("wide_linear.entropy")
 def hyperbolic_entropy(
     x: object, delta: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -52,6 +54,7 @@ def hyperbolic_entropy(
         return nan_unless(read.xp, good, read["x"] / (2 * root) * (arcsinh - share))
 
 
+@implements("wide_linear.entropy")
 def hyperbolic_entropy_gradient(
     x: object, delta: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -75,6 +78,7 @@ def hyperbolic_entropy_gradient(
         return nan_unless(read.xp, good, arcsinh / (2 * root))
 
 
+@implements("wide_linear.entropy")
 def hyperbolic_entropy_hessian(
     x: object, delta: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:

@@ -22,8 +22,10 @@ from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless, one_number, positive
+from symdyn.catalogue.implements import implements
 
 
+@implements("wide_linear.isotropic_form")
 def isotropic_preconditioner(
     beta: object, delta: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -109,6 +111,7 @@ def _still(x: Array) -> Array:
     return x - x.detach()
 
 
+@implements("wide_linear.isotropic_initialisation")
 def isotropic_init(
     h: int,
     d: int,

@@ -35,10 +35,12 @@ from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive, within
+from symdyn.catalogue.implements import implements
 
 _NOISE = {"float32": 1e-6, "float64": 2e-15}
 
 
+@implements("wide_linear.self_consistent_dynamics")
 class LinearFlow(NamedTuple):
     """What the network computes and how it represents: beta = W^T A (..., T, d, c), A^T A (..., T, c, c) and
     W^T W (..., T, d, d)."""
@@ -48,6 +50,7 @@ class LinearFlow(NamedTuple):
     gram_w: Array
 
 
+@implements("wide_linear.self_consistent_dynamics")
 def isotropic_flow(
     t: object,
     A: object,

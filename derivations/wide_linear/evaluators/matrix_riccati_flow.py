@@ -37,6 +37,7 @@ from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless, within
+from symdyn.catalogue.implements import implements
 
 # The coefficients of x^n p^j in the two series of `_by_series`: h_n(1, p) = sum_j p^j, and h_n(1, 2, p) has
 # 2^(n - j + 1) - 1 for each p^j. Where they are used x <= 1 and p <= 2, so that 24 terms reach rounding. They are
@@ -280,6 +281,7 @@ def _bounded(xp: Any, f: Factors, frame: Frame) -> Array:
     return flat.reshape(*flat.shape[:-2], rows, columns, flat.shape[-1])
 
 
+@implements("wide_linear.closed_form")
 def matrix_riccati(
     t: object, nu0: object, C0: object, gram: object, delta: object, *, check: bool = True
 ) -> tuple[Array, Array]:

@@ -39,6 +39,7 @@ import sympy
 
 from symdyn.arrays import backends as arrays
 from symdyn.arrays import kinds
+from symdyn.catalogue.implements import implements
 
 _ROUNDING = 1e-14
 # A balance this much larger than all contributions: rounding of the larger weights comes near the size of the smaller
@@ -46,6 +47,9 @@ _ROUNDING = 1e-14
 _INFINITE = 1e10
 
 
+@implements(
+    "wide_linear.lazy_regime", "wide_linear.narrowing_and_expanding", "wide_linear.delayed_rich_regime"
+)
 def regime(
     h: int,
     d: int,

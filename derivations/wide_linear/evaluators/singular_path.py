@@ -20,11 +20,13 @@ from symdyn.arrays import backends as arrays
 from symdyn.arrays.backends import Array
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless
+from symdyn.catalogue.implements import implements
 
 _TIE = {"float32": 1e-4, "float64": 1e-9}
 _RESOLVED = 0.6
 
 
+@implements("wide_linear.singular_value_derivative")
 def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, Array]:
     r"""U, lambda, V with beta_k = U_k diag(lambda_k) V_k^T, continuous along the path.
 

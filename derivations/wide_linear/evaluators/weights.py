@@ -15,8 +15,10 @@ from symdyn.arrays import linalg
 from symdyn.arrays.backends import Array, Collected
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless, positive, within
+from symdyn.catalogue.implements import implements
 
 
+@implements("wide_linear.vec_of_a_product")
 def vec(beta: object) -> Array:
     r"""The columns of beta (..., d, c) below one another, (..., cd): entry j d + i is beta_ij.
 
@@ -29,6 +31,7 @@ def vec(beta: object) -> Array:
     return transpose(read["beta"]).reshape(*shape[:-2], shape[-2] * shape[-1])
 
 
+@implements("wide_linear.vec_of_a_product")
 def unvec(vector: object, d: int) -> Array:
     r"""The matrix (..., d, c) whose columns below one another are the vector (..., cd).
 
@@ -43,6 +46,7 @@ def unvec(vector: object, d: int) -> Array:
     return transpose(read["vector"].reshape(*shape[:-1], shape[-1] // d, d))
 
 
+@implements("wide_linear.conserved_balance")
 def conserved(A: object, W: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True) -> Array:
     r"""Delta = eta_w A A^T - eta_a W W^T, which gradient flow keeps for every loss of W^T A.
 
@@ -70,6 +74,7 @@ def conserved(A: object, W: object, eta_a: object = 1, eta_w: object = 1, *, che
     return nan_unless(read.xp, good, found)
 
 
+@implements("wide_linear.vectorised_beta_dynamics")
 def preconditioner(
     A: object, W: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -99,6 +104,7 @@ def preconditioner(
     return nan_unless(read.xp, good, found)
 
 
+@implements("wide_linear.part_of_a_neuron")
 def neuron_preconditioners(
     betas: object, deltas: object, eta_a: object = 1, eta_w: object = 1, *, check: bool = True
 ) -> Array:
@@ -136,6 +142,7 @@ def neuron_preconditioners(
     return nan_unless(xp, good, parts)
 
 
+@implements("wide_linear.neuron_decomposition")
 def neuron_sum(
     A: object = None,
     W: object = None,

@@ -301,6 +301,11 @@ def figure(results):
 @study(
     "kunin2024.fig1b-phase-portrait",
     title="Phase portrait of two-layer ReLU students: test loss and kernel distance over scale and balance",
+    confronts=(
+        "piecewise_linear.relative_scale",
+        "piecewise_linear.balanced_base",
+        "single_neuron.kernel_distance",
+    ),
 )
 def phase_portrait():
     return Plan(

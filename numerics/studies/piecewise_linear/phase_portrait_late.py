@@ -154,6 +154,10 @@ def figure(results):
 @study(
     "kunin2024.fig1-supporting",
     title="Two-layer ReLU students trained ten times longer: training loss falls on, distances stay",
+    confronts=(
+        "piecewise_linear.relative_scale",
+        "single_neuron.kernel_distance",
+    ),
 )
 def phase_portrait_late():
     return Plan(

@@ -233,6 +233,11 @@ def figure(results):
 @study(
     "kunin2024.fig1a-teacher-student",
     title="Two-layer ReLU students in the plane: which neurons turn, for four scales and balances",
+    confronts=(
+        "piecewise_linear.relative_scale",
+        "piecewise_linear.balanced_base",
+        "single_neuron.kernel_distance",
+    ),
 )
 def teacher_student_plane():
     return Plan(

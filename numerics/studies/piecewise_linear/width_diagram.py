@@ -387,6 +387,11 @@ def figure(results):
 @study(
     "kunin2024.infinite-width-phase-diagram",
     title="Lazy and rich ReLU networks at growing width, next to the portrait over scale and balance",
+    confronts=(
+        "piecewise_linear.phase_boundary",
+        "piecewise_linear.movement_by_fitting",
+        "piecewise_linear.balances_at_random",
+    ),
 )
 def width_diagram():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims={})

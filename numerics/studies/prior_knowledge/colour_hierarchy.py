@@ -257,6 +257,10 @@ def figure(results):
 @study(
     "braun2022.colour-hierarchy-no-advantage",
     title="A new tree of known things: no faster than from random weights of the same variance",
+    confronts=(
+        "prior_knowledge.tree_similarity",
+        "prior_knowledge.learned_from_overlap",
+    ),
 )
 def colour_hierarchy():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -225,6 +225,7 @@ def _draw_order(axes, measured, name):
 @study(
     "braun2022.fig-5c",
     title="The balance of the layers before and after two tasks, in linear, tanh and ReLU networks",
+    confronts=("prior_knowledge.conserved_balance",),
 )
 def continual_balance():
     return Plan(

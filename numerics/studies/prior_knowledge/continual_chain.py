@@ -413,6 +413,10 @@ def _draw_square(axes, results):
 @study(
     "braun2022.fig-5a",
     title="A linear network on a sequence of tasks: the exact chain of solutions and the losses of the other tasks",
+    confronts=(
+        "prior_knowledge.tasks_in_a_row",
+        "prior_knowledge.loss_of_another_task",
+    ),
 )
 def continual_chain():
     return Plan(

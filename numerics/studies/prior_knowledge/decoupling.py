@@ -494,6 +494,12 @@ def _curves(axes, cell):
 @study(
     "braun2022.fig-4d-f",
     title="How two modes decouple: three tasks, and starts of three sizes",
+    confronts=(
+        "prior_knowledge.modes_of_small_starts",
+        "prior_knowledge.coupling_rises_and_falls",
+        "prior_knowledge.time_of_peak",
+        "prior_knowledge.coupling_vanishes",
+    ),
 )
 def decoupling():
     absent = ("deviation", "printed_gap", "predicted_gap", "printed_time", "predicted_time", "learned_time")

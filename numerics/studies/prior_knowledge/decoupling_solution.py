@@ -183,6 +183,10 @@ def figure(results):
 @study(
     "braun2022.fig-4a",
     title="Connections within and across the modes of a task: gradient descent on the exact solution",
+    confronts=(
+        "prior_knowledge.connections",
+        "prior_knowledge.aligned_start",
+    ),
 )
 def decoupling_solution():
     return Plan(

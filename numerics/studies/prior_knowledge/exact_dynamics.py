@@ -359,7 +359,14 @@ def starts():
 
 
 @study(
-    "braun2022.fig-2ab", title="Loss, function, weight correlations and kernel of a linear network, exactly"
+    "braun2022.fig-2ab",
+    title="Loss, function, weight correlations and kernel of a linear network, exactly",
+    confronts=(
+        "prior_knowledge.exact_solution",
+        "prior_knowledge.input_similarity",
+        "prior_knowledge.output_similarity",
+        "prior_knowledge.tangent_kernel",
+    ),
 )
 def quantities():
     return Plan(SCALES, cells(SIZES), run(COLUMNS), figure_fig_2ab, claims_fig_2ab, DIMS_2, batch=None)

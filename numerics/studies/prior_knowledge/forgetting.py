@@ -230,6 +230,7 @@ def _over_noise(axes, measured):
 @study(
     "braun2022.fig-5b",
     title="Forgetting of a first task after a second: foretold, and measured in linear, tanh and ReLU networks",
+    confronts=("prior_knowledge.amount_of_forgetting",),
 )
 def forgetting_foretold():
     return Plan(

@@ -174,6 +174,10 @@ def _split_squares(axes, foretold, measured, first, norm, colors):
 @study(
     "braun2022.fig-5de",
     title="The loss of every task after every other one: foretold, and measured in linear, tanh and ReLU networks",
+    confronts=(
+        "prior_knowledge.amount_of_forgetting",
+        "prior_knowledge.loss_of_another_task",
+    ),
 )
 def forgetting_matrix():
     return Plan(

@@ -258,6 +258,7 @@ def figure(results):
 @study(
     "braun2022.large-zero-balanced-speeds-up",
     title="Large zero-balanced weights: faster learning, same function and representation",
+    confronts=("prior_knowledge.speed_of_large_starts",),
 )
 def large_starts():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -306,6 +306,10 @@ def rates():
     return Plan(SCALES, all_cells, run_rates, figure_fig_2c, claims_fig_2c, DIMS, batch=None)
 
 
-@study("braun2022.fig-2d", title="Exact and simulated learning curves of five sampled networks")
+@study(
+    "braun2022.fig-2d",
+    title="Exact and simulated learning curves of five sampled networks",
+    confronts=("prior_knowledge.exact_solution",),
+)
 def curves():
     return Plan(SCALES, sampled_cells, run_sampled, figure_fig_2d, claims_fig_2d, DIMS, batch=None)

@@ -425,6 +425,11 @@ def _escapes(axes, results):
 @study(
     "braun2022.fig-6a",
     title="Reversal learning in a deep linear network: stuck in the exact flow, late in training",
+    confronts=(
+        "prior_knowledge.reversal_fails",
+        "prior_knowledge.catastrophic_slowing",
+        "prior_knowledge.escape_needs_a_perturbation",
+    ),
 )
 def reversal_deep():
     return Plan(

@@ -173,6 +173,7 @@ def figure(results):
 @study(
     "braun2022.fig-6b",
     title="Reversal learning in a shallow linear network: the exact solution, without plateau",
+    confronts=("prior_knowledge.one_layer",),
 )
 def reversal_shallow():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -527,6 +527,11 @@ def _labels(places):
 @study(
     "braun2022.fig-6e-h",
     title="Revising the tree of living things, or learning a colour hierarchy: saddles, times and representations",
+    confronts=(
+        "prior_knowledge.swap_is_reversal",
+        "prior_knowledge.relabelings_like_reversal",
+        "prior_knowledge.tree_similarity",
+    ),
 )
 def revised_trees():
     return Plan(

@@ -441,6 +441,11 @@ def _vast_panel(axes, results):
 @study(
     "braun2022.fig-3f-learning-curves",
     title="Rich and lazy learning: learning curves of small random, large random and large zero-balanced starts",
+    confronts=(
+        "prior_knowledge.rich_solutions",
+        "prior_knowledge.small_equal_modes",
+        "prior_knowledge.large_equal_modes",
+    ),
 )
 def rich_learning_curves():
     return Plan(

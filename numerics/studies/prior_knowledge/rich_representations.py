@@ -387,6 +387,11 @@ def _heatmap(axes, matrix, title):
 @study(
     "braun2022.fig-3c-e-final-representations",
     title="Rich and lazy learning: what small random, large random and large zero-balanced starts represent",
+    confronts=(
+        "prior_knowledge.rich_solutions",
+        "prior_knowledge.task_agnostic_starts",
+        "prior_knowledge.input_similarity",
+    ),
 )
 def rich_representations():
     return Plan(

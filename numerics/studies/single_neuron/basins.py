@@ -315,6 +315,10 @@ def _draw_slices(drawing, slices):
 @study(
     "kunin2024.fig-basins",
     title="Two basins of attraction of the single-neuron network and the surface between them",
+    confronts=(
+        "single_neuron.final_branch",
+        "single_neuron.separating_surface",
+    ),
 )
 def basins():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

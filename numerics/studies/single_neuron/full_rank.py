@@ -283,6 +283,11 @@ def _function_space(axes, results, colors):
 @study(
     "kunin2024.fig234-full-rank",
     title="Single-neuron gradient flow on full-rank data: trajectories and kernel distance",
+    confronts=(
+        "single_neuron.conserved_delta",
+        "single_neuron.preconditioner",
+        "single_neuron.kernel_distance",
+    ),
 )
 def full_rank():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

@@ -246,6 +246,10 @@ def _along_line(axes, results, colors):
 @study(
     "kunin2024.fig234-low-rank",
     title="Single-neuron gradient flow on low-rank data: the solution it selects, against δ",
+    confronts=(
+        "single_neuron.implicit_bias_of_the_neuron",
+        "single_neuron.vanishing_initialization",
+    ),
 )
 def low_rank():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

@@ -289,6 +289,10 @@ def _over_size(axes, results):
 @study(
     "single_neuron.inductive-bias-tradeoff",
     title="The inductive bias between the shortest solution and the direction of the start",
+    confronts=(
+        "single_neuron.implicit_bias_of_the_neuron",
+        "single_neuron.vanishing_initialization",
+    ),
 )
 def tradeoff():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims={})

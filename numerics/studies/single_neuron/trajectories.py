@@ -227,7 +227,12 @@ def _broken(name, curve):
 
 
 @study(
-    "kunin2024.fig-single-neuron-trajectories", title="Exact temporal dynamics of the single-neuron network"
+    "kunin2024.fig-single-neuron-trajectories",
+    title="Exact temporal dynamics of the single-neuron network",
+    confronts=(
+        "single_neuron.solution_for_every_balance",
+        "single_neuron.special_cases",
+    ),
 )
 def trajectories():
     absent = ("crossing_time",)

@@ -239,6 +239,10 @@ def figure(results):
 @study(
     "wide_linear.function-space",
     title="Wide linear networks in function space: straight paths at large balance, one mode after the other at none",
+    confronts=(
+        "wide_linear.self_consistent_dynamics",
+        "wide_linear.singular_value_dynamics",
+    ),
 )
 def wide_function_space():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

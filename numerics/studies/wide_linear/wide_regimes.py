@@ -241,6 +241,11 @@ def figure(results):
 @study(
     "wide_linear.regimes",
     title="Lazy, rich or delayed rich: the regime of a wide linear network, told before training",
+    confronts=(
+        "wide_linear.lazy_regime",
+        "wide_linear.narrowing_and_expanding",
+        "wide_linear.delayed_rich_regime",
+    ),
 )
 def wide_regimes():
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)
