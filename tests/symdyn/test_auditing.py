@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,8 +24,9 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    return tmp_path_factory.mktemp("warm")
+def warm(tmp_path_factory, verdicts, cache_of_the_run):
+    """A cache of its own with the verdicts of the run."""
+    return shutil.copytree(cache_of_the_run, tmp_path_factory.mktemp("warm") / "cache")
 
 
 @pytest.fixture(scope="module")
