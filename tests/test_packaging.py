@@ -132,3 +132,25 @@ def test_a_wheel_holds_the_three_packages_with_their_data(tmp_path: Path) -> Non
     names = ZipFile(next(tmp_path.glob("symdyn_learning-*.whl"))).namelist()
     assert {"symdyn/py.typed", "derivations/ledger/kunin2024.yaml", "numerics/lab/study.py"} <= set(names)
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
+
+
+def test_what_a_package_of_a_users_own_imports_comes_from_symdyn_itself() -> None:
+    import symdyn
+
+    assert len(symdyn.__all__) > 40
+    for name in symdyn.__all__:
+        found = getattr(symdyn, name)
+        assert found.__doc__, name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        symdyn.nothing  # noqa: B018
+
+
+def test_the_names_of_symdyn_are_no_modules_of_it() -> None:
+    code = (
+        "import symdyn, pkgutil, importlib\n"
+        "for info in pkgutil.walk_packages(symdyn.__path__, 'symdyn.'):\n"
+        "    if not info.name.endswith('__main__'): importlib.import_module(info.name)\n"
+        "import types\n"
+        "assert [n for n in symdyn.__all__ if isinstance(getattr(symdyn, n), types.ModuleType)] == []\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

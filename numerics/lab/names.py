@@ -19,7 +19,7 @@ KEEPING = {
         "study", "runs", "provenance", "store", "sweep", "checkpoint", "claims", "evidence", "figures", "reproduction",
         "fingerprint", "definitions", "names",
     ),
-    "symdyn.catalogue": ("auditing", "citation", "contents", "implements", "packages", "paper", "registry"),
+    "symdyn.catalogue": ("auditing", "citation", "contents", "implements", "packages", "search", "paper", "registry"),
     "symdyn": ("cli", "render"),
 }  # fmt: skip
 BOOKKEEPING = tuple(f"{package}.{name}" for package, names in KEEPING.items() for name in names)

@@ -13,9 +13,10 @@ from multiprocessing import get_context
 from typing import Any
 
 from symdyn.catalogue.cache import Cache
+from symdyn.catalogue.implements import computed_by
 from symdyn.catalogue.packages import home, said
 from symdyn.catalogue.paper import Entry, ledger
-from symdyn.catalogue.registry import IndexEntry, index, load, load_printed, verify_study
+from symdyn.catalogue.registry import IndexEntry, confronted_by, index, load, load_printed, verify_study
 from symdyn.catalogue.result import PrintedVerdict
 from symdyn.proof.budget import bound_memory
 from symdyn.proof.standing import standing
@@ -50,6 +51,19 @@ class AuditEntry:
     two_kernels: bool = False
     failures: tuple[str, ...] = field(default=())
 
+    @property
+    def computed_by(self) -> tuple[str, ...]:
+        """The functions that compute what its results state."""
+        return tuple(dict.fromkeys(tie.place for key in self.results for tie in computed_by(key)))
+
+    @property
+    def confronted_by(self) -> tuple[str, ...]:
+        """The studies that confront its results with trained networks."""
+        own = [self.id] if self.id in self.results else []
+        return tuple(
+            dict.fromkeys([*own, *(study.key for key in self.results for study in confronted_by(key))])
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The fields that belong to the status."""
         out: dict[str, Any] = {
@@ -58,6 +72,8 @@ class AuditEntry:
             "status": self.status,
             "grade": self.grade,
             "results": list(self.results),
+            "computed_by": list(self.computed_by),
+            "confronted_by": list(self.confronted_by),
             "seconds": round(self.seconds, 4),
         }
         if self.status == "erratum":

@@ -84,7 +84,7 @@ def _declared(module: str, file: Path) -> list[Tie]:
                 and isinstance(call.func, ast.Name)
                 and call.func.id == "implements"
             ):
-                keys = tuple(arg.value for arg in call.args if isinstance(arg, ast.Constant))
+                keys = tuple(str(arg.value) for arg in call.args if isinstance(arg, ast.Constant))
                 found.append(Tie(node.name, module, keys))  # type: ignore[attr-defined]
     return found
 

@@ -36,7 +36,7 @@ DECORATORS = ("result", "printed", "study")
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """What the source says of a result, a printed form or a study."""
+    """What the source says of a result, a printed form or a study; of this also which results it confronts."""
 
     key: str
     topic: str
@@ -44,6 +44,7 @@ class IndexEntry:
     title: str
     module: str
     kind: str
+    confronts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,25 @@ def _scan(topic: str, module: str, file: Path) -> Iterator[IndexEntry]:
                 ids = _ledger_ids(call, file)
                 doc = ((ast.get_docstring(node) or "").strip() or node.name).splitlines()[0].rstrip(".")
                 key = ids[0] if call.func.id == "study" else f"{topic}.{node.name}"
-                yield IndexEntry(key, topic, ids, doc, module, call.func.id)
+                title = _literal(call, "title") if call.func.id == "study" else doc
+                confronted = _literal(call, "confronts") or ()
+                yield IndexEntry(key, topic, ids, title or doc, module, call.func.id, tuple(confronted))
+
+
+def _literal(call: ast.Call, keyword: str) -> Any:
+    """The value of a keyword of a decorator that is written out, or None."""
+    for given in call.keywords:
+        if given.arg == keyword:
+            try:
+                return ast.literal_eval(given.value)
+            except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+                return None
+    return None
+
+
+def confronted_by(key: str) -> tuple[IndexEntry, ...]:
+    """The studies that confront a result with trained networks."""
+    return tuple(e for e in index("study") if key in e.confronts)
 
 
 def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:

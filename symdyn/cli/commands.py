@@ -1,4 +1,4 @@
-"""The command line: `symdyn list · show · verify · audit · certify · errata · book · cite · study`.
+"""The command line: `symdyn list · show · search · verify · audit · certify · errata · book · cite · study`.
 
 Tables and JSON go to stdout, progress and errors to stderr. Exit status: 0 fine, 1 a check failed, 2 the
 request was wrong (an unknown key, an unwritable folder), 130 a study was interrupted. A package that cannot be read has
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symdyn.catalogue.implements import computed_by
 from symdyn.catalogue.packages import PackageError, home, imported, said
-from symdyn.catalogue.registry import Broken, IndexEntry, broken, index, named
+from symdyn.catalogue.registry import Broken, IndexEntry, broken, confronted_by, index, named
 from symdyn.cli.console import (
     RequestError,
     failed,
@@ -108,6 +109,24 @@ def show(
 
 
 @app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words, as in: implicit bias.")],
+    as_json: Json = False,
+) -> None:
+    """Find results, functions, studies, modules and entries of the ledger by what is said of them."""
+    from symdyn.catalogue.search import found
+
+    hits = found(" ".join(words))
+    if as_json:
+        print_json([hit.as_json() for hit in hits])
+        return
+    if not hits:
+        raise RequestError(f"nothing is said of '{' '.join(words)}'; try one word of it, or `symdyn list`")
+    rows = [(hit.name, hit.kind, hit.title, hit.place) for hit in hits]
+    table(_count(len(rows), "hit"), ("name", "kind", "what it says", "where"), rows)
+
+
+@app.command()
 def verify(
     keys: Annotated[list[str] | None, typer.Argument(help="Keys or ledger ids; all results if none.")] = None,
     full: Full = False,
@@ -161,14 +180,17 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
                 e.status + _remarks(e),
                 e.grade + ", two kernels" * e.two_kernels,
                 "\n".join(e.results),
+                "\n".join([*(name.partition(".")[2] for name in e.computed_by), *e.confronted_by]),
                 f"{e.seconds:.2f}",
             )
             for e in entries
         ]
-        columns = ("entry", "status", "grade", "results", "seconds")
-        table("audit", columns, [*rows, *((b.name, BROKEN, "", "", "") for b in left_out)])
-        count = Counter(e.status for e in entries)
-        plain(f"{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common()))
+        columns = ("entry", "status", "grade", "results", "computed and confronted by", "seconds")
+        table("audit", columns, [*rows, *((b.name, BROKEN, "", "", "", "") for b in left_out)])
+        for name in dict.fromkeys(e.id.partition(".")[0] for e in entries):
+            _print_totals(f"{name}: ", [e for e in entries if e.id.partition(".")[0] == name])
+        if len({e.id.partition(".")[0] for e in entries}) > 1:
+            _print_totals("", entries)
     failures = [failure for e in entries for failure in e.failures]
     for failure in dict.fromkeys(failures):
         failed(failure)
@@ -223,6 +245,13 @@ def certify(
                 failed(f"{left.claim}, on the cell '{left.cell}', leaves: {left.goal}")
     if 100 * sum(c.accepted for c in found) < at_least * sum(c.claims for c in found):
         raise typer.Exit(CHECK_FAILED)
+
+
+def _print_totals(whose: str, entries: list[AuditEntry]) -> None:
+    count = Counter(e.status for e in entries)
+    plain(
+        f"{whose}{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common())
+    )
 
 
 @app.command()
@@ -426,6 +455,8 @@ def _description(result: Result) -> dict[str, Any]:
         "assumptions": list(result.assumptions),
         "hypotheses": [hypothesis.as_json() for hypothesis in result.supposes],
         "uses": list(result.uses),
+        "computed_by": [tie.place for tie in computed_by(result.key)],
+        "confronted_by": [e.key for e in confronted_by(result.key)],
         "arguments": [{"name": a.name, "meaning": a.meaning} for a in _arguments(result)],
         "steps": [{"reason": step.reason, "latex": step.latex} for step in result.steps],
     }
@@ -450,6 +481,10 @@ def _print_description(result: Result, description: dict[str, Any], steps: bool)
         plain(f"  {source}: {hypothesis['words']}")
     if description["uses"]:
         plain("uses: " + "; ".join(description["uses"]))
+    for name in description["computed_by"]:
+        plain(f"computed by: {name}")
+    for study in confronted_by(result.key):
+        plain(f"confronted by: {study.key}, {study.title}  [symdyn study run {study.key}]")
     if description["arguments"]:
         call = ", ".join(a["name"] for a in description["arguments"])
         plain(f"call: {result.name}({call})")

@@ -48,7 +48,7 @@ def test_every_entry_of_the_single_neuron_is_decided(single_neuron):
 
 
 def test_the_json_has_the_fields_of_its_status(single_neuron):
-    always = {"id", "topic", "status", "grade", "results", "seconds"}
+    always = {"id", "topic", "status", "grade", "results", "computed_by", "confronted_by", "seconds"}
     extra = {
         "holds": set(),
         "conditional": {"hypothesis", "counterexample"},

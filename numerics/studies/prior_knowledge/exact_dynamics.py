@@ -353,7 +353,11 @@ MATRICES = {
 DIMS_2 = {**DIMS_1, **MATRICES, **{f"exact_{name}": axes for name, axes in MATRICES.items()}}
 
 
-@study("braun2022.fig-1", title="Outputs of a linear network from small, large and learned weights")
+@study(
+    "braun2022.fig-1",
+    title="Outputs of a linear network from small, large and learned weights",
+    confronts=("prior_knowledge.exact_solution", "prior_knowledge.solution_from_any_start"),
+)
 def starts():
     return Plan(SCALES, cells(STARTS), run(("function",)), figure_fig_1, claims_fig_1, DIMS_1, batch=None)
 

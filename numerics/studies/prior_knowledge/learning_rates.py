@@ -301,7 +301,11 @@ def _palette(count):
     return [colormaps["tab10"](place) for place in range(count)]
 
 
-@study("braun2022.fig-2c", title="Deviation of the exact from the simulated loss over learning rates")
+@study(
+    "braun2022.fig-2c",
+    title="Deviation of the exact from the simulated loss over learning rates",
+    confronts=("prior_knowledge.exact_solution",),
+)
 def rates():
     return Plan(SCALES, all_cells, run_rates, figure_fig_2c, claims_fig_2c, DIMS, batch=None)
 
