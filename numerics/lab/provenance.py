@@ -37,7 +37,7 @@ def check_packages() -> None:
     if absent:
         raise StudyError(
             f"running a study needs {', '.join(absent)}: install the extra `numerics` "
-            f"(pip install 'symdyn-learning[numerics]')"
+            f"(in a checkout of symdyn: pip install -e '.[numerics]')"
         )
 
 

@@ -226,7 +226,7 @@ def _client(scheduler: str):
         from distributed.comm import get_address_host_port
     except ImportError:
         raise StudyError(
-            "a Dask scheduler needs the extra `cluster`: pip install 'symdyn-learning[cluster]'"
+            "a Dask scheduler needs the extra `cluster` (in a checkout of symdyn: pip install -e '.[cluster]')"
         ) from None
     try:
         get_address_host_port(scheduler, strict=True)  # a client of a malformed address would not close

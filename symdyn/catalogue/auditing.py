@@ -114,6 +114,31 @@ def audit(
     return [_decided(e, jobs, verdicts, certified) for e in entries]
 
 
+def remembered(ledger_id: str) -> AuditEntry | None:
+    """An entry as it was decided last, from the cache alone; None where one of its verdicts is not there."""
+    (e,) = (e for e in ledger().values() if e.id == ledger_id)
+    jobs = [r for r in (*index("result"), *index("printed")) if ledger_id in r.ledger]
+    opened = {home(job.module): Cache(home(job.module)) for job in jobs}
+    found: dict[str, Any] = {}
+    uses: dict[str, tuple[str, ...]] = {}
+    waiting, entries = list(jobs), {r.key: r for r in index("result")}
+    while waiting:
+        job = waiting.pop()
+        package = home(job.module)
+        known = opened.setdefault(package, Cache(package)).get(job.key, job.module)
+        if known is None:
+            return None
+        found[job.key] = _thaw(job.kind, known)
+        uses |= _stands_on(job, known)
+        waiting += [entries[key] for key in uses.get(job.key, ()) if key not in found]
+    stood = {
+        job.key: standing(job.key, found.__getitem__, uses.__getitem__)
+        for job in jobs
+        if job.kind == "result"
+    }
+    return _decided(e, jobs, found | stood, _certified(jobs, True))
+
+
 def errata(paper: str | None = None, topic: str | None = None) -> list[AuditEntry]:
     """The entries whose printed form is refuted, with the counterexample and the corrected form."""
     return [e for e in audit(paper, topic) if e.status == "erratum"]

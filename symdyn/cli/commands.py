@@ -67,6 +67,19 @@ Store = Annotated[bool, typer.Option("--evidence", help="Store the measurements 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        from symdyn import __version__
+
+        print(f"symdyn {__version__}")
+        raise typer.Exit
+
+
 def main() -> None:
     """Run the command line; a request that cannot be carried out ends with a message and exit status 2."""
     refusals: tuple[type[Exception], ...] = (RequestError, PackageError, *_study_errors())
@@ -98,12 +111,18 @@ def show(
     steps: Annotated[bool, typer.Option("--steps", help="The derivation, line by line.")] = False,
     as_json: Json = False,
 ) -> None:
-    """One result: its statement, where it comes from, what it assumes, how to call it."""
-    results = [_load(name) for name in _resolve([key])]
+    """One result, or what settles an entry of the ledger: statement, source, hypotheses, how to call it."""
+    from symdyn.catalogue.paper import ledger
+
+    entry = _entry(key) if key in ledger() else None
+    results = [_load(name) for name in (_resolve([key]) if entry is None or named(key) else ())]
     described = [_description(result) for result in results]
     if as_json:
-        print_json(described[0] if len(described) == 1 else described)
+        found = [*([entry] if entry and not results else []), *described]
+        print_json(found[0] if len(found) == 1 else found)
         return
+    if entry is not None:
+        _print_entry(entry)
     for result, description in zip(results, described, strict=True):
         _print_description(result, description, steps)
 
@@ -404,7 +423,7 @@ def _unknown(name: str) -> str:
     if any(name == e.key for e in index("study")):
         return f"'{name}' is settled by a study, not by a formula: `symdyn study run {name}` runs it."
     if name in ledger():
-        return f"no result settles '{name}' yet: it is open. `symdyn audit` shows what is decided."
+        return f"no result settles '{name}' yet: it is open. `symdyn show {name}` says what it is."
     for b in _left_out():
         if name == b.name or name.partition(".")[0] == b.topic:
             return b.reason
@@ -460,6 +479,32 @@ def _description(result: Result) -> dict[str, Any]:
         "arguments": [{"name": a.name, "meaning": a.meaning} for a in _arguments(result)],
         "steps": [{"reason": step.reason, "latex": step.latex} for step in result.steps],
     }
+
+
+def _entry(ledger_id: str) -> dict[str, Any]:
+    """What is known of an entry of the ledger; its status as the last audit found it, if that still stands."""
+    from symdyn.catalogue.auditing import remembered
+    from symdyn.catalogue.paper import ledger
+
+    e, found = ledger()[ledger_id], remembered(ledger_id)
+    known = found.as_json() if found is not None else {"id": ledger_id, "topic": e.topic, "status": None}
+    return {**known, "where": e.where, "statement": e.statement}
+
+
+def _print_entry(entry: dict[str, Any]) -> None:
+    status = ", ".join(x for x in (entry["status"], entry.get("severity"), entry.get("grade")) if x)
+    say(f"{entry['id']}  ({status or 'not audited here yet: symdyn audit'})")
+    plain(f"  {entry['where']}")
+    if entry.get("hypothesis"):
+        plain(f"  hypothesis: {entry['hypothesis']}")
+    if entry.get("counterexample"):
+        plain(f"  counterexample: {entry['counterexample']}")
+    if entry["status"] == "open" or not entry.get("results", [""]):
+        plain("  nothing settles it yet; the ledger says:")
+        plain(f"  {entry['statement']}")
+    for key in entry.get("confronted_by", ()):
+        plain(f"  confronted by: {key}  [symdyn study run {key}]")
+    plain("")
 
 
 def _arguments(result: Result) -> tuple[Any, ...]:
@@ -528,7 +573,9 @@ def _runner(name: str) -> Any:
         raise RequestError(
             f"the entry point '{name}' of 'symdyn.runner' cannot be loaded ({'; '.join(reasons)})"
         )
-    raise RequestError("no package of studies is installed: pip install 'symdyn-learning[numerics]'")
+    raise RequestError(
+        "no package of studies is installed: in a checkout of symdyn, pip install -e '.[numerics]'"
+    )
 
 
 def _answer(holds: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import resource
 import subprocess
@@ -162,8 +163,53 @@ def test_a_ledger_entry_without_a_result_is_called_open(symdyn) -> None:
     settled = {ledger_id for e in (*index(), *index("study")) for ledger_id in (e.key, *e.ledger)}
     unsettled = next(ledger_id for ledger_id in ledger() if ledger_id not in settled)
     answer = symdyn("show", unsettled)
+    assert answer.status == 0
+    assert answer.out.startswith(f"{unsettled}  (open")
+    assert "nothing settles it yet; the ledger says:" in answer.out
+    told = json.loads(symdyn("show", unsettled, "--json").out)
+    assert (told["id"], told["status"]) == (unsettled, "open")
+    assert told["statement"] == ledger()[unsettled].statement
+    answer = symdyn("verify", unsettled)
     assert answer.status == 2
     assert "it is open" in answer.err
+
+
+def test_show_of_an_entry_tells_its_status_once_it_was_audited(symdyn, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path))
+    name = "kunin2024.single-conserved-delta"
+    assert f"{name}  (not audited here yet: symdyn audit)" in symdyn("show", name).out
+    jobs = [e for kind in ("result", "printed") for e in index(kind) if name in e.ledger]
+    auditing.verify_all(jobs, processes=1)
+    out = symdyn("show", name).out
+    assert f"{name}  (holds, proved)" in out
+    assert "single_neuron.conserved_delta" in out
+    assert json.loads(symdyn("show", name, "--json").out)["key"] == "single_neuron.conserved_delta"
+
+
+def test_the_version_is_told(symdyn) -> None:
+    answer = symdyn("--version")
+    assert (answer.status, answer.out.strip()) == (
+        0,
+        f"symdyn {importlib.metadata.version('symdyn-learning')}",
+    )
+
+
+def test_search_prints_what_says_the_words_and_refuses_what_nothing_says(symdyn) -> None:
+    answer = symdyn("search", "implicit", "bias")
+    assert answer.status == 0
+    assert "single_neuron.implicit_bias_of_the_neuron" in answer.out
+    hits = json.loads(symdyn("search", "riccati", "--json").out)
+    assert {"name", "kind", "title", "place"} == set(hits[0])
+    assert not any("/home" in hit["place"] or hit["place"].startswith("/") for hit in hits)
+    answer = symdyn("search", "zzzz")
+    assert answer.status == 2
+    assert "nothing is said of 'zzzz'" in answer.err
+
+
+def test_show_names_what_computes_and_what_confronts_a_result(symdyn) -> None:
+    out = symdyn("show", "single_neuron.final_branch").out
+    assert "computed by: derivations.single_neuron.basin" in out
+    assert "confronted by: kunin2024.fig-basins" in out
 
 
 @pytest.mark.parametrize("command", ["show", "verify", "cite"])
