@@ -37,6 +37,7 @@ from symdyn.proof.defined import (
 )
 from symdyn.proof.loci import bends, jumps, points_near
 from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.pointwise import sign_at, vanishes_at
 from symdyn.proof.slopes import follows_by_slope, granted, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
@@ -132,6 +133,17 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
     return flat
 
 
+def residuals(x: Any, point: Point) -> Iterator[sp.Expr]:
+    """The entries of x at a point, with zero for those that are zero or enclosed with it in less than 1e-60."""
+    if isinstance(x, (list, tuple)):
+        for y in x:
+            yield from residuals(y, point)
+    elif isinstance(x, sp.Expr) and vanishes_at(x, point):
+        yield sp.S.Zero
+    else:
+        yield from entries(x, point)
+
+
 def describe(point: Point) -> dict[str, str]:
     return {
         getattr(name, "name", None) or str(name): "(" + ", ".join(map(str, value)) + ")"
@@ -196,7 +208,7 @@ class Zero:
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if number is sp.nan or number.has(sp.zoo, sp.nan, sp.oo):
                     continue
                 if certified_sign(number) not in (0, None):
@@ -221,7 +233,7 @@ class Zero:
         """Zero exactly, or enclosed with zero in less than 1e-60, at every point of the cell that is tried."""
         x, count = opened(self.x), 0
         for point in points_of(domain, cell, _bends(x)):
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if not agrees_with_zero(number):
                     at = ", ".join(f"{name} = {value}" for name, value in describe(point).items())
                     return Finding(
@@ -305,6 +317,9 @@ class Sign:
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
+            told = sign_at(x, point) if isinstance(x, sp.Expr) else None
+            if told is not None and compare(told, self.relation):
+                continue
             (number,) = entries(x, point)
             if not number.is_finite:
                 continue
@@ -408,8 +423,8 @@ class Defined:
         )
 
     def _may_hold(self, x: sp.Expr, relation: str, point: Point) -> bool:
-        number = evaluate(x, point)
-        s = certified_sign(number)
+        s = sign_at(x, point)
+        s = certified_sign(evaluate(x, point)) if s is None else s
         return s is None or compare(s, relation)
 
 
