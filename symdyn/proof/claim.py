@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -76,6 +77,7 @@ def examined(claim: Any, domain: Domain, cell: Cell) -> Finding:
     return finding
 
 
+@lru_cache(4096)
 def plain(expr: sp.Expr) -> sp.Expr:
     """The expression with named quantities replaced by their definitions."""
     return unfold(expr) if expr.has(NamedFunction) else expr
