@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
+from symdyn.calculus.gram import MissingValue
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
@@ -147,6 +148,10 @@ def _decide_claim(
             raise
         except (Undecided, BudgetExceeded, NotImplementedError) as obstacle:
             obstacles.append(str(obstacle))
+            continue
+        except MissingValue as failure:
+            failed = True
+            obstacles.append(f"{failure}: the domain has no such symbol or vector; add it there")
             continue
         except Exception as failure:
             failed = True
