@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
@@ -21,6 +23,9 @@ from symdyn.result import PrintedVerdict
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
 """Statuses, best first: the status of an entry is the worst of its parts."""
+
+AT_MOST_LOST = 10.0
+"""Seconds of verification after which the verdicts reached so far are written."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -145,18 +150,28 @@ def _verdicts(
         else:
             found[job.key] = _thaw(job.kind, known)
             uses |= _stands_on(job, known)
-    for job, data, obstacle in _run(todo, processes):
-        found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
-        uses |= {} if obstacle else _stands_on(job, data)
-        cache = opened.get(job.module.rpartition(".")[0])
-        if cache is not None and not obstacle:
-            cache.put(job.key, job.module, data)
-        if progress is not None:
-            progress(job.key, len(found), len(jobs))
-    if todo:
-        for cache in opened.values():
-            cache.write()
+    written = time.monotonic()
+    try:
+        for job, data, obstacle in _run(todo, processes):
+            found[job.key] = _hindered(job, obstacle) if obstacle else _thaw(job.kind, data)
+            uses |= {} if obstacle else _stands_on(job, data)
+            cache = opened.get(job.module.rpartition(".")[0])
+            if cache is not None and not obstacle:
+                cache.put(job.key, job.module, data)
+            if time.monotonic() - written > AT_MOST_LOST:
+                _write(opened)
+                written = time.monotonic()
+            if progress is not None:
+                progress(job.key, len(found), len(jobs))
+    finally:  # what an interrupt leaves undone is not all
+        if todo:
+            _write(opened)
     return found, uses
+
+
+def _write(opened: dict[str, Cache]) -> None:
+    for cache in opened.values():
+        cache.write()
 
 
 def _stands_on(job: IndexEntry, data: Any) -> dict[str, tuple[str, ...]]:
@@ -174,8 +189,17 @@ def _run(jobs: list[IndexEntry], processes: int | None) -> Iterable[tuple[IndexE
         yield from _answers({pool.submit(_attempt, job.kind, job.key): job for job in jobs})
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory)
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that verify. They do not run the script again that asks for verdicts, which may do so at its top."""
+    main = sys.modules["__main__"]
+    script = main.__dict__.pop("__file__", None) if main.__spec__ is None else None
+    try:
+        with ProcessPoolExecutor(workers, get_context("forkserver"), initializer=bound_memory) as pool:
+            yield pool
+    finally:
+        if script is not None:
+            main.__file__ = script
 
 
 def _answers(futures: dict[Future[Any], IndexEntry]) -> Iterable[tuple[IndexEntry, Any, str]]:

@@ -52,7 +52,9 @@ def engine_digest() -> str:
         if f.relative_to(root).parts[0] not in NOT_RUN_BY_A_CHECK and "__pycache__" not in f.parts
     ]
     named = root / "compile" / "named.py"
-    libraries = "".join(f"{name}{version(name)}" for name in ("sympy", "mpmath")) + sys.version
+    libraries = (
+        "".join(f"{name}{version(name)}" for name in ("sympy", "mpmath", "python-flint")) + sys.version
+    )
     return hashlib.sha256((digest([*files, named]) + libraries).encode()).hexdigest()
 
 
@@ -66,6 +68,8 @@ def module_digest(module: str) -> str:
 
 def _reached(module: str) -> set[str]:
     """A module and the modules that it imports, wherever it does so, of the packages that lie beside its own."""
+    announced = {point.value.partition(".")[0] for point in entry_points(group="symdyn.derivations")}
+    own = {*announced, module.partition(".")[0]} - {"symdyn"}  # the engine is hashed apart
     seen: set[str] = set()
     waiting = [module]
     while waiting:
@@ -73,15 +77,9 @@ def _reached(module: str) -> set[str]:
         if name not in seen:
             seen.add(name)
             parents = [name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)]
-            waiting += [*parents, *(n for n in _imported(name) if _is_own(n, module))]
+            imported = (n for n in _imported(name) if n.partition(".")[0] in own and _file(n) is not None)
+            waiting += [*parents, *imported]
     return seen
-
-
-def _is_own(name: str, module: str) -> bool:
-    """Whether a module belongs to the packages of derivations, the user's or ours: the engine is hashed apart."""
-    announced = {point.value.partition(".")[0] for point in entry_points(group="symdyn.derivations")}
-    tops = {*announced, module.partition(".")[0]} - {"symdyn"}
-    return name.partition(".")[0] in tops and _file(name) is not None
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,15 @@ def cache_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
         del os.environ["SYMDYN_CACHE"]
     else:
         os.environ["SYMDYN_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def verdicts(cache_of_the_run: Path) -> dict[str, Any]:
+    """The verdicts on every result and printed form, reached once in a run, on all processors."""
+    from symdyn.auditing import verify_all
+    from symdyn.registry import index
+
+    return verify_all([*index(), *index("printed")])
 
 
 class SkipBudget:

@@ -115,6 +115,7 @@ def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **ch
         conditions=(
             a0 * sign0 > 0,
             a_end * sign_end > 0,
+            norm2(u0) + norm2(n0) > 0,
             norm2(u_end) > 0,
             eta_w * a0 * a_end + eta_a * inner(u0, u_end) > 0,
         ),
@@ -129,10 +130,21 @@ def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **ch
                 n0,
                 "d",
             ),
-            stated("Sec. 3, Theorem 1, β(t) ≠ 0 for all t", "a keeps its sign, and β_∞ ≠ 0", a0, a_end, u_end)
+            stated(
+                "Sec. 3, Theorem 1, β(t) ≠ 0 for all t",
+                "a keeps its sign, β_0 ≠ 0 and β_∞ ≠ 0",
+                a0,
+                a_end,
+                u0,
+                u_end,
+            )
             if sign0 == sign_end
             else stated(
-                "App. A.4.3", "a(t) = 0 at one point of the trajectory, where it changes its sign", a0, a_end
+                "App. A.4.3",
+                "a(t) = 0 at one point of the trajectory, where it changes its sign; β_0 ≠ 0 in β_0/‖β_0‖",
+                a0,
+                a_end,
+                u0,
             ),
             *((standing("App. A.3, before A.3.1", "η_a η_w = 1", eta_w),) if product_one else ()),
         ),

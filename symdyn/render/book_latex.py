@@ -86,7 +86,7 @@ _LETTERS = {
 
 
 def _known(character: str) -> str:
-    """The command for a character that pdflatex has a glyph for, the code point of any other, at which it would stop."""
+    """The command for a character that pdflatex has a glyph for; the code point of another, at which it would stop."""
     parts = unicodedata.normalize("NFD", character)
     if character in _LETTERS:
         return _LETTERS[character]

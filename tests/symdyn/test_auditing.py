@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,7 +14,7 @@ from symdyn import auditing
 from symdyn.auditing import AuditEntry, audit
 from symdyn.paper import ledger
 from symdyn.proof.verdict import Verdict, Witness
-from symdyn.registry import load
+from symdyn.registry import index, load
 from symdyn.result import PrintedVerdict
 
 
@@ -21,8 +24,9 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    return tmp_path_factory.mktemp("warm")
+def warm(tmp_path_factory, verdicts, cache_of_the_run):
+    """A cache of its own with the verdicts of the run."""
+    return shutil.copytree(cache_of_the_run, tmp_path_factory.mktemp("warm") / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +66,42 @@ def test_a_warm_audit_recomputes_nothing(single_neuron, warm, monkeypatch):
     monkeypatch.setenv("SYMDYN_CACHE", str(warm))
     monkeypatch.setattr(auditing, "verify_job", lambda *_: pytest.fail("verified again"))
     assert audit(topic="single_neuron", processes=1) == single_neuron
+
+
+@pytest.mark.parametrize("piped", [False, True], ids=["a file", "piped into python"])
+def test_a_script_without_a_guard_asks_for_verdicts_on_several_processes(tmp_path, piped):
+    lines = (
+        "from symdyn.auditing import verify_all",
+        "from symdyn.registry import index",
+        "jobs = [*index()][:4]",
+        "found = verify_all(jobs, use_cache=False, processes=2)",
+        "print('asked', {key: v.outcome for key, v in found.items()}, __file__)",
+    )
+    script = tmp_path / "script.py"
+    script.write_text("\n".join(lines))
+    command = [sys.executable] if piped else [sys.executable, str(script)]
+    given = script.read_text() if piped else None
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120)
+    assert done.stdout.count("asked") == 1, done.stderr
+    assert "UNKNOWN" not in done.stdout
+    assert done.stdout.strip().endswith("<stdin>" if piped else str(script))
+
+
+def test_what_is_verified_before_an_interrupt_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYMDYN_CACHE", str(tmp_path))
+    jobs = [e for e in index() if e.key in ("single_neuron.model", "single_neuron.regime")]
+
+    def interrupt(key, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        auditing.verify_all(jobs, interrupt, processes=1)
+    assert list(auditing.Cache("derivations.single_neuron").entries) == [jobs[0].key]
+    monkeypatch.setattr(auditing, "AT_MOST_LOST", -1.0)
+    written = []
+    monkeypatch.setattr(auditing, "_write", lambda opened: written.append(len(opened)))
+    auditing.verify_all(jobs[1:], processes=1)
+    assert written == [1, 1]
 
 
 def test_a_broken_cache_is_set_aside(tmp_path, caplog):

@@ -37,7 +37,9 @@ from symdyn.result import Step
 from symdyn.statement import Chain, Definition, Identity, typeset
 
 KEYS = [e.key for e in index()]
-WORDS = re.compile(r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.|[_^][A-Za-z]")
+WORDS = re.compile(
+    r"\\(?:text|operatorname|mathrm|begin|end)\{(?:[^{}\\]|\\.)*\}|\\[A-Za-z]+|\\.|[_^][A-Za-z]"
+)
 
 
 def bare_words(tex: str) -> set[str]:
