@@ -205,7 +205,7 @@ class Zero:
 
     def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
         """Refutation after a proof: rather by degenerate points than by many that are not."""
-        return self._refute_at(points_of(domain, cell, _jumps(opened(self.x)), FEW), cell)
+        return self._refute_at(points_of(domain, cell, _bends(opened(self.x)), FEW), cell)
 
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
@@ -245,10 +245,6 @@ class Zero:
         return Finding(
             "AGREES", "tested", f"{self.label}: zero, or enclosed with it in 1e-60, at {count} points"
         )
-
-
-def _jumps(x: Any) -> list[sp.Expr]:
-    return [u for c in components(x) for u in jumps(c)]
 
 
 def _bends(x: Any) -> list[sp.Expr]:

@@ -213,6 +213,8 @@ class Tower:
 
     def _sign_root(self, p: PolyElement) -> int | None:
         """The sign of A + B r with r = √q ≥ 0: that of A and B, or of A² - B² q where they disagree."""
+        if any(m[i] > 1 for i in self.radicands for m in p):  # squares of roots are written out before
+            return self.sign(self._reduce(p))
         for index in sorted(self.radicands, reverse=True):
             if any(m[index] for m in p):
                 a = self.ring.from_dict({m: c for m, c in p.terms() if m[index] == 0})

@@ -68,6 +68,10 @@ FALSE = [
         "the middle is x or z", x=1, y=0, z=2),
     false("a piece within a root", lambda: Inequality(sqrt(Piecewise((x, x >= 0), (x**2 - R(1, 10**6), True))), ">="),
         "-10⁻⁶ + x² just below zero", x=-R(1, 10**4)),
+    false("a modulus that changes its form beyond the usual points",
+        lambda: Identity(Abs(sqrt(x**2 + 1) - 2), 2 - sqrt(x**2 + 1)), "x > √3", positive(x), x=2),
+    false("the same, both ways", lambda: Identity(Abs(sqrt(x**2 + 1) - 2), sqrt(x**2 + 1) - 2), "x < √3", positive(x),
+        x=1),
     # limits in two variables, by the way on which the origin is reached
     false("x²y/(x⁴ + y²) on parabolas", lambda: Limit(x**2 * k * x**2 / (x**4 + k**2 * x**4), x, 0, 0), "k/(1 + k²)",
         near=approach, k=1),

@@ -250,3 +250,70 @@ def test_the_values_here_notice_what_is_wrong():
     case = Case(Cell("positive", {x: 1}), ())
     assert agrees(sp.sqrt(x**2), [(case, x)], {x: sp.Integer(2)})
     assert not agrees(sp.sqrt(x**2) + b, [(case, x + b)], {x: sp.Integer(-2), b: sp.Integer(1)})
+
+
+# signs that follow from facts
+
+GRID = [R(p, 4) for p in (0, 1, -2, 3, -3, 4, -6, 9, 20, -20)]
+SIGNED = {
+    ">": lambda number: number > 0,
+    ">=": lambda number: number >= 0,
+    "<": lambda number: number < 0,
+    "<=": lambda number: number <= 0,
+    "!=": lambda number: number != 0,
+}
+
+
+def atom(rng):
+    c = rng.choice((1, 2, 3, R(1, 2)))
+    return rng.choice(
+        (
+            x,
+            y,
+            x**2,
+            x * y,
+            y**2,
+            sp.sqrt(x**2 + 1),
+            sp.sqrt(x**2 + y**2 + c),
+            sp.exp(x),
+            sp.Integer(c),
+            sp.sqrt(y**2 + 1),
+        )
+    ) * rng.choice((1, -1, 2, -3))
+
+
+def mixture(rng, facts):
+    """A short sum of things, some of them multiples of what is known."""
+    terms = [atom(rng) for _ in range(rng.randint(2, 3))]
+    if facts and rng.random() < 0.6:
+        terms = [rng.choice(facts)[0] * rng.choice((1, -1, atom(rng))), *terms[: rng.randint(0, 1)]]
+    return sp.Add(*terms)
+
+
+def test_a_sign_that_follows_from_facts_is_that_of_the_values(capsys):
+    counts = Counter()
+    for rng in generators("signs", 60):
+        signs = {s: rng.choice((1, -1)) for s in (x, y) if rng.random() < 0.5}
+        facts = [(mixture(rng, []), rng.choice([*SIGNED])) for _ in range(rng.randint(1, 2))]
+        expr = mixture(rng, facts)
+        try:
+            found = Case(Cell("drawn", signs), tuple(facts)).sign(expr)
+        except Undecided:
+            found = None
+        if found is None:
+            counts["undecided"] += 1
+            continue
+        relation = {2: ">", 1: ">=", -1: "<=", -2: "<"}[found]
+        with mpmath.workdps(40):
+            points = [
+                {x: u, y: v}
+                for u, v in product(GRID, GRID)
+                if all(s * {x: u, y: v}[letter] > 0 for letter, s in signs.items())
+                and all(SIGNED[known](value(fact, {x: u, y: v})) for fact, known in facts)
+            ]
+            wrong = [at for at in points if not SIGNED[relation](value(expr, at))]
+        counts["wrong" if wrong else "right" if points else "of nothing"] += 1
+        assert not wrong, (expr, found, facts, signs, wrong[0])
+    with capsys.disabled():
+        print(f"\nsigns: {dict(counts)}")
+    assert counts["right"] >= 15 * BUDGET
