@@ -403,7 +403,16 @@ def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
 
 
 def _description(result: Result) -> dict[str, Any]:
-    """What `show` tells of a result, as JSON."""
+    """What `show` tells of a result, as JSON. Raises PackageError where its code does not let it be told."""
+    try:
+        result.check_declared()
+        return _told(result)
+    except (Exception, SystemExit) as error:
+        reason = f"{result.key} cannot be shown ({said(error)}): correct it in {result.module}"
+        raise PackageError(reason) from error
+
+
+def _told(result: Result) -> dict[str, Any]:
     return {
         "key": result.key,
         "title": result.title,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -37,6 +38,7 @@ from symdyn.proof.defined import (
 )
 from symdyn.proof.loci import bends, jumps, points_near
 from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.pointwise import sign_at, vanishes_at
 from symdyn.proof.slopes import follows_by_slope, granted, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
@@ -75,6 +77,7 @@ def examined(claim: Any, domain: Domain, cell: Cell) -> Finding:
     return finding
 
 
+@lru_cache(4096)
 def plain(expr: sp.Expr) -> sp.Expr:
     """The expression with named quantities replaced by their definitions."""
     return unfold(expr) if expr.has(NamedFunction) else expr
@@ -130,6 +133,17 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
     for row in value if isinstance(value, list) else [value]:
         flat.extend(row if isinstance(row, list) else [row])
     return flat
+
+
+def residuals(x: Any, point: Point) -> Iterator[sp.Expr]:
+    """The entries of x at a point, with zero for those that are zero or enclosed with it in less than 1e-60."""
+    if isinstance(x, (list, tuple)):
+        for y in x:
+            yield from residuals(y, point)
+    elif isinstance(x, sp.Expr) and vanishes_at(x, point):
+        yield sp.S.Zero
+    else:
+        yield from entries(x, point)
 
 
 def describe(point: Point) -> dict[str, str]:
@@ -191,12 +205,12 @@ class Zero:
 
     def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
         """Refutation after a proof: rather by degenerate points than by many that are not."""
-        return self._refute_at(points_of(domain, cell, _jumps(opened(self.x)), FEW), cell)
+        return self._refute_at(points_of(domain, cell, _bends(opened(self.x)), FEW), cell)
 
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if number is sp.nan or number.has(sp.zoo, sp.nan, sp.oo):
                     continue
                 if certified_sign(number) not in (0, None):
@@ -221,7 +235,7 @@ class Zero:
         """Zero exactly, or enclosed with zero in less than 1e-60, at every point of the cell that is tried."""
         x, count = opened(self.x), 0
         for point in points_of(domain, cell, _bends(x)):
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if not agrees_with_zero(number):
                     at = ", ".join(f"{name} = {value}" for name, value in describe(point).items())
                     return Finding(
@@ -231,10 +245,6 @@ class Zero:
         return Finding(
             "AGREES", "tested", f"{self.label}: zero, or enclosed with it in 1e-60, at {count} points"
         )
-
-
-def _jumps(x: Any) -> list[sp.Expr]:
-    return [u for c in components(x) for u in jumps(c)]
 
 
 def _bends(x: Any) -> list[sp.Expr]:
@@ -305,6 +315,9 @@ class Sign:
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
+            told = sign_at(x, point) if isinstance(x, sp.Expr) else None
+            if told is not None and compare(told, self.relation):
+                continue
             (number,) = entries(x, point)
             if not number.is_finite:
                 continue
@@ -408,8 +421,8 @@ class Defined:
         )
 
     def _may_hold(self, x: sp.Expr, relation: str, point: Point) -> bool:
-        number = evaluate(x, point)
-        s = certified_sign(number)
+        s = sign_at(x, point)
+        s = certified_sign(evaluate(x, point)) if s is None else s
         return s is None or compare(s, relation)
 
 
