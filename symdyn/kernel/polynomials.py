@@ -53,7 +53,7 @@ def coefficients(p: Polynomial, variable: str) -> dict[int, Polynomial]:
     parts: dict[int, dict[Any, Any]] = {}
     for monomial, c in p.to_dict().items():
         rest = (*monomial[:at], 0, *monomial[at + 1 :])
-        parts.setdefault(monomial[at], {})[rest] = c
+        parts.setdefault(int(monomial[at]), {})[rest] = c
     return {n: context.from_dict(terms) for n, terms in parts.items()}
 
 

@@ -322,10 +322,18 @@ Step = Use | Combination | Divisor | Monotone | Dominates | Root | Cases
 
 
 @dataclass(frozen=True)
-class Proof:
-    """The steps that show each debt in turn, the last ones the goal; `roots` are the names of new variables."""
+class Section:
+    """What shows a debt, or the goal: steps that are kept, and for a debt under conditions those that suppose them."""
 
-    sections: tuple[tuple[Step, ...], ...]
+    steps: tuple[Step, ...]
+    supposing: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A section for each debt in turn, and the last one for the goal; `roots` are the names of new variables."""
+
+    sections: tuple[Section, ...]
     roots: tuple[str, ...] = ()
 
 
@@ -344,21 +352,19 @@ def check(lemma: Lemma, proof: Proof) -> None:
         if part.owed:
             _pay(part, next(sections), context)
         context.usable[part.name] = part
-    _shows(lemma.goal, next(sections), context)
+    _pay(Part("the goal", lemma.goal), next(sections), context)
+    if context.contradictory:
+        raise Refused("the hypotheses contradict each other")
 
 
-def _pay(debt: Part, steps: tuple[Step, ...], context: Context) -> None:
-    """A debt is shown where its conditions hold; what is found on the way is known later if there are none."""
+def _pay(debt: Part, section: Section, context: Context) -> None:
+    """A debt is shown where its conditions hold; what is found under these is not known elsewhere."""
+    for step in section.steps:
+        step.check(context)
     here = context.copy() if debt.given else context
     for condition in debt.given:
         here.assume(condition)
-    _shows(debt.claim, steps, here, supposed=bool(debt.given))
-
-
-def _shows(claim: Relation, steps: tuple[Step, ...], context: Context, supposed: bool = False) -> None:
-    for step in steps:
-        step.check(context)
-    if context.contradictory and not supposed:
-        raise Refused("the hypotheses contradict each other")
-    if not context.shown(claim):
-        raise Refused("the steps do not show the claim")
+    for step in section.supposing:
+        step.check(here)
+    if not here.shown(debt.claim):
+        raise Refused(f"the steps do not show {debt.name}")

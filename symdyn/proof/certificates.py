@@ -35,6 +35,7 @@ from symdyn.kernel.steps import (
     Proof,
     Root,
     Rule,
+    Section,
     Step,
     Use,
 )
@@ -46,6 +47,7 @@ FRESH = 12
 """At most so many roots are introduced."""
 
 DEPTH = 7
+DEBUG = False
 LARGEST = 4000
 FEW = 60
 
@@ -94,7 +96,7 @@ class Search:
     # the whole proof
 
     def proof(self) -> Proof:
-        sections: list[tuple[Step, ...]] = []
+        sections: list[Section] = []
         for part in self.lemma.parts:
             if part.owed:
                 sections.append(self._pay(part))
@@ -108,32 +110,35 @@ class Search:
         sections.append(self._section())
         return Proof(tuple(sections), self.fresh)
 
-    def _section(self) -> tuple[Step, ...]:
+    def _section(self, supposing: tuple[Step, ...] = ()) -> Section:
         steps, self.steps = tuple(self.steps), []
-        return steps
+        return Section(steps, supposing)
 
-    def _pay(self, debt: Part) -> tuple[Step, ...]:
+    def _pay(self, debt: Part) -> Section:
         if not debt.given:
             self._show(debt.claim, debt.name)
-            p, _ = self.context.read(debt.claim)
-            self._note(p)
+            self._note(self.context.read(debt.claim)[0])
             return self._section()
-        here = self.copy()
         for condition in debt.given:
             self._show_denominators(condition)
         here = self.copy()
-        before = self.steps  # a section of a conditional debt begins with nothing
+        found = []
         for condition in debt.given:
-            here.context.assume(condition)
-            p, sign = here.context.read(condition)
+            try:
+                here.context.assume(condition)
+            except Refused as why:
+                raise NotFound(f"{debt.name}: {why}") from why
+            found.append(here.context.read(condition))
+        for p, _ in found:
             here._note(p)
-        for condition in debt.given:
-            p, sign = here.context.read(condition)
+        for p, sign in found:
             if sign == Sign.ZERO:
                 here._eliminate(p)
+        for p in list(here.facts.values()):
+            here._rewritten(p)
+        here._use_pending()
         here._show(debt.claim, debt.name, supposed=True)
-        self.steps = before
-        return here._section()
+        return self._section(tuple(here.steps))
 
     def _late(self) -> None:
         if time.process_time() > self.deadline:
@@ -144,7 +149,8 @@ class Search:
         self._late()
         try:
             step.check(self.context)
-        except Refused:
+        except Refused as e:
+            if DEBUG: print("REFUSED", e, str(step)[:300])
             return False
         self.steps.append(step)
         return True
@@ -453,7 +459,7 @@ class Search:
         if inside == -1:
             return None
         wanted = [*(self.one * q for q in primes), *odd, *([] if inside == 1 else [inside])]
-        if own is not None and len(wanted) == 1 and wanted[0] == p:
+        if own is not None and len(wanted) == 1 and wanted[0] == p and self._there(p) is None:
             return None
         names = []
         for q in wanted:
@@ -473,9 +479,8 @@ class Search:
 
     def _base(self, p: Polynomial) -> str | None:
         """The variable that is √p, a new one if there is none."""
-        for name, rule in self.roots.items():
-            if rule.power == 2 and rule.equation == self._variable(name) ** 2 - p:
-                return name
+        if (name := self._there(p)) is not None:
+            return name
         if not self.signed(p, Sign.NOT_NEGATIVE, 4):
             return None
         free = [n for n in self.fresh if n not in self.context.introduced]
@@ -486,6 +491,12 @@ class Search:
         if self.signed(p, Sign.POSITIVE, 3):
             self.do(Divisor(v, v, p, Equations((self.roots[free[0]],))))
         return free[0]
+
+    def _there(self, p: Polynomial) -> str | None:
+        for name, rule in self.roots.items():
+            if rule.power == 2 and rule.equation == self._variable(name) ** 2 - p:
+                return name
+        return None
 
     def _nested(self, p: Polynomial) -> tuple[Polynomial, Polynomial] | None:
         """√p of a polynomial with roots in it: a square, a conjugate of an old one, or √P ± √Q."""
@@ -639,7 +650,7 @@ class Search:
             return False
         if q != p:
             if not q:
-                if self.do(Combination(p, (), Monomial(1, factors), Equations(rules))):
+                if self.do(Combination(p, (), by=Equations(rules))):
                     return self.context.sign(p).within(want)
                 return False
             if want == Sign.ZERO:
