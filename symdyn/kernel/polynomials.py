@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from symdyn.kernel.lemma import Number, Power, Product, Sum, Term, Variable
+from symdyn.kernel.lemma import Number, Power, Product, Term, Variable
 
 Polynomial = fmpq_mpoly
 Ring = fmpq_mpoly_ctx

@@ -11,17 +11,26 @@ are found from factors, from terms, from a root that prevails, from squares comp
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
 from flint import fmpq
 
 from symdyn.kernel.lemma import Lemma, Number, Part, Power, Product, Relation, Term, Variable
-from symdyn.kernel.polynomials import Polynomial, Quotient, Refused, coefficients, constant, key, lowest, occurring
+from symdyn.kernel.polynomials import (
+    Polynomial,
+    Quotient,
+    Refused,
+    coefficients,
+    constant,
+    key,
+    lowest,
+    occurring,
+    replaced,
+    ring,
+)
 from symdyn.kernel.polynomials import read as read_term
-from symdyn.kernel.polynomials import replaced, ring
 from symdyn.kernel.signs import Sign
 from symdyn.kernel.steps import (
     Cases,
@@ -68,9 +77,9 @@ class Search:
     def __init__(self, lemma: Lemma, deadline: float) -> None:
         self.lemma, self.deadline = lemma, deadline
         taken = set(lemma.variables)
-        self.fresh = tuple(name for name in (f"b_{k}" for k in range(FRESH + len(taken))) if name not in taken)[
-            :FRESH
-        ]
+        self.fresh = tuple(
+            name for name in (f"b_{k}" for k in range(FRESH + len(taken))) if name not in taken
+        )[:FRESH]
         self.ring = ring((*lemma.variables, *self.fresh))
         self.context = Context(self.ring, frozenset(lemma.variables))
         self.one = self.context.one
@@ -150,7 +159,8 @@ class Search:
         try:
             step.check(self.context)
         except Refused as e:
-            if DEBUG: print("REFUSED", e, str(step)[:300])
+            if DEBUG:
+                print("REFUSED", e, str(step)[:300])
             return False
         self.steps.append(step)
         return True
@@ -314,7 +324,9 @@ class Search:
             return False
         simple = x.below * self._variable(name) - x.above
         if simple != known.equation:
-            _, _, rules, _ = self.reduce(replaced(simple, name, 1, -coefficients(known.equation, name).get(0, 0 * self.one), times))
+            _, _, rules, _ = self.reduce(
+                replaced(simple, name, 1, -coefficients(known.equation, name).get(0, 0 * self.one), times)
+            )
             if not self.do(Combination(simple, (), by=Equations((known, *rules)))):
                 return False
         self.values[name] = Rule(simple, name)
@@ -331,7 +343,9 @@ class Search:
             parts = coefficients(q, v)
             if set(parts) - {0, 1} or 1 not in parts:
                 continue
-            if q != p and not self.do(Combination(q, (Monomial(1, ((p, 1),)),), Monomial(1), Equations(rules))):
+            if q != p and not self.do(
+                Combination(q, (Monomial(1, ((p, 1),)),), Monomial(1), Equations(rules))
+            ):
                 if not self.do(Combination(q, (), by=Equations(rules, ((m, p),)))):
                     return False
             if not self.signed(parts[1], Sign.NONZERO, 3):
@@ -379,7 +393,11 @@ class Search:
             self._note(simple)
         if not x.above:
             self.do(Monotone(v, self.one * 0, n)) or (
-                self.do(Combination(v**n, (), Monomial(1, ((x.below, 1),)), Equations(multiples=((self.one, simple),))))
+                self.do(
+                    Combination(
+                        v**n, (), Monomial(1, ((x.below, 1),)), Equations(multiples=((self.one, simple),))
+                    )
+                )
                 and self.do(Monotone(v, self.one * 0, n))
             )
             if self.context.sign(v) == Sign.ZERO:
@@ -389,9 +407,9 @@ class Search:
         if n == 2 and x.above:
             self._simplified(name, x)
         if name in self.roots and self.signed(x.above * x.below, Sign.POSITIVE, 3):
-            self.do(Divisor(v, v ** (n - 1) * x.below, x.above, Equations((self.roots[name],)))) if self.signed(
-                x.above, Sign.NONZERO, 3
-            ) else None
+            self.do(
+                Divisor(v, v ** (n - 1) * x.below, x.above, Equations((self.roots[name],)))
+            ) if self.signed(x.above, Sign.NONZERO, 3) else None
 
     def _simplified(self, name: str, x: Quotient) -> None:
         """Replace a root by a product of roots that are there, or by one of something simpler."""
@@ -608,7 +626,11 @@ class Search:
                 except Refused:
                     continue
                 on = self.reduce(on)[0]
-                if constant(on) is not None or self.context.sign(on) in (Sign.ZERO, Sign.POSITIVE, Sign.NEGATIVE):
+                if constant(on) is not None or self.context.sign(on) in (
+                    Sign.ZERO,
+                    Sign.POSITIVE,
+                    Sign.NEGATIVE,
+                ):
                     continue
                 return self._split(on, p, sign)
         return False
@@ -657,7 +679,9 @@ class Search:
                 return False
             for t, _ in factors:
                 self.signed(t, Sign.POSITIVE, depth - 1)
-            for target in {Sign.NEGATIVE: (Sign.NEGATIVE,), Sign.POSITIVE: (Sign.POSITIVE,)}.get(want, (want,)):
+            for target in {Sign.NEGATIVE: (Sign.NEGATIVE,), Sign.POSITIVE: (Sign.POSITIVE,)}.get(
+                want, (want,)
+            ):
                 self.signed(q, target, depth)
             step = Combination(p, (Monomial(1, ((q, 1),)),), Monomial(1, factors), Equations(rules))
             return self.do(step) and self.context.sign(p).within(want)
@@ -672,7 +696,14 @@ class Search:
         content, factors = p.factor()
         if len(factors) > 1 or (factors and int(factors[0][1]) > 1):
             return self._of_product(p, content, [(f, int(e)) for f, e in factors], want, depth)
-        for way in (self._of_terms, self._of_root, self._of_shift, self._of_square, self._of_facts, self._of_divisor):
+        for way in (
+            self._of_terms,
+            self._of_root,
+            self._of_shift,
+            self._of_square,
+            self._of_facts,
+            self._of_divisor,
+        ):
             if way(p, want, depth) and self.context.sign(p).within(want):
                 return True
             self._late()
@@ -689,7 +720,11 @@ class Search:
                 if strict and not self.signed(f, Sign.NONZERO, depth - 1):
                     return self._of_divisor(p, want, depth) and self.context.sign(p).within(want)
                 continue
-            for target in (Sign.POSITIVE, Sign.NEGATIVE, *(() if strict else (Sign.NOT_NEGATIVE, Sign.NOT_POSITIVE))):
+            for target in (
+                Sign.POSITIVE,
+                Sign.NEGATIVE,
+                *(() if strict else (Sign.NOT_NEGATIVE, Sign.NOT_POSITIVE)),
+            ):
                 if self.signed(f, target, depth - 1):
                     break
         self.do(Combination(p, (Monomial(content, tuple(factors)),)))
@@ -764,9 +799,14 @@ class Search:
         if not shifts:
             return False
         generators = list(self.ring.gens())
-        moved = p.compose(*(g - shifts[k][1] if k in shifts else g for k, g in enumerate(generators)), ctx=self.ring)
+        moved = p.compose(
+            *(g - shifts[k][1] if k in shifts else g for k, g in enumerate(generators)), ctx=self.ring
+        )
         terms = tuple(
-            Monomial(c, tuple((shifts[k][0] if k in shifts else generators[k], int(e)) for k, e in enumerate(m) if e))
+            Monomial(
+                c,
+                tuple((shifts[k][0] if k in shifts else generators[k], int(e)) for k, e in enumerate(m) if e),
+            )
             for m, c in moved.to_dict().items()
         )
         return self.do(Combination(p, terms))
@@ -821,7 +861,9 @@ class Search:
                 if len(rest) > len(p):
                     continue
                 terms = (first,) if not rest else (first, Monomial(1, ((rest, 1),)))
-                if rest and not self.signed(rest, want if not first.sign(self.context).without_zero else good, depth - 2):
+                if rest and not self.signed(
+                    rest, want if not first.sign(self.context).without_zero else good, depth - 2
+                ):
                     continue
                 if self.do(Combination(p, terms)) and self.context.sign(p).within(want):
                     return True

@@ -13,9 +13,9 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
-from symdyn.certify.lemma import RELATIONS, Hypothesis, Lemma, Unprintable
 from symdyn.kernel.lemma import Lemma as Claim
 from symdyn.kernel.lemma import Number, Part, Power, Product, Relation, Sum, Term, Variable
+from symdyn.lemmas.page import RELATIONS, Hypothesis, Lemma, Unprintable
 
 OPPOSITE = {"=": "<>", "<>": "=", ">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 
