@@ -71,7 +71,7 @@ def facts(statement: Statement, domain: Domain, path: str = "") -> Iterator[tupl
         yield from facts(fact, domain, f"{path}.{number}" if path else str(number))
 
 
-def not_scalar(statement: Statement, domain: Domain) -> int:
+def not_scalar(statement: Statement, domain: Domain, definitions: bool = False) -> int:
     """How many claims of a statement Rocq is not asked.
 
     Limits, orders and words of matrices; that a solution exists throughout; that a conclusion follows from its facts;
@@ -91,7 +91,7 @@ def not_scalar(statement: Statement, domain: Domain) -> int:
             count += 1
         else:
             try:
-                list(sides(fact, on))
+                list(sides(fact, on, definitions))
             except NotScalar:
                 count += 1
             except Exception:  # listed where its lemma is to be printed
@@ -102,8 +102,11 @@ def not_scalar(statement: Statement, domain: Domain) -> int:
 SCALAR = (Identity, Inequality, Dynamics, Conservation, Definition)
 
 
-def sides(statement: Statement, domain: Domain) -> Iterator[tuple[str, Any]]:
-    """What a statement claims of scalars: a label, and what writes both sides on a page."""
+def sides(statement: Statement, domain: Domain, definitions: bool = False) -> Iterator[tuple[str, Any]]:
+    """What a statement claims of scalars: a label, and what writes both sides on a page.
+
+    With `definitions`, what is defined is claimed to be equal to itself: its debts are that it is defined.
+    """
     if isinstance(statement, Identity):
         for label, x, y in pairs(statement.lhs, statement.rhs, domain):
             yield label, _plain(x, "=", y)
@@ -121,6 +124,9 @@ def sides(statement: Statement, domain: Domain) -> Iterator[tuple[str, Any]]:
         yield from _kept(statement.quantity, statement.under, domain)
     elif isinstance(statement, Solution):
         yield from _solution(statement, domain)
+    elif isinstance(statement, Definition) and definitions:
+        for label, x, _ in pairs(statement.expression, statement.expression, domain):
+            yield f"is defined {label}".strip(), _plain(x, "=", x)
 
 
 def _plain(x: Any, relation: str, y: Any) -> Any:
@@ -216,12 +222,17 @@ Claimed = tuple[str, str, Domain, Cell, Any]
 """A claim of scalars on a cell: of which fact, which part of it, and what writes it with what it needs for that."""
 
 
-def scalar_claims(key: str, statement: Statement, domain: Domain) -> Iterator[Claimed | tuple[str, str]]:
-    """The claims of a result on each cell, or (which fact, why it cannot be printed)."""
+def scalar_claims(
+    key: str, statement: Statement, domain: Domain, definitions: bool = False
+) -> Iterator[Claimed | tuple[str, str]]:
+    """The claims of a result on each cell, or (which fact, why it cannot be printed).
+
+    With `definitions`, also that what is defined by a definition is a real number.
+    """
     for path, fact, on in facts(statement, domain):
         name = f"{key}{'.' if path else ''}{path}"
         try:
-            claimed = list(sides(fact, on))
+            claimed = list(sides(fact, on, definitions))
         except NotScalar:
             continue
         except Exception as obstacle:
