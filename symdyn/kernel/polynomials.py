@@ -7,16 +7,16 @@ what Python could do here. That a common divisor divides is multiplied out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from symdyn.kernel.lemma import Number, Power, Product, Term, Variable
 
-Polynomial = fmpq_mpoly
-Ring = fmpq_mpoly_ctx
+Polynomial: TypeAlias = fmpq_mpoly
+Ring: TypeAlias = fmpq_mpoly_ctx
 
 
 class Refused(Exception):
@@ -120,20 +120,4 @@ def read(term: Term, value: Callable[[str], Quotient], one: Polynomial) -> Quoti
         else:
             above = out.above * x.below + x.above * out.below
             out = lowest(Quotient(above, out.below * x.below, shown))
-    return out
-
-
-def evaluate(term: Term, values: Mapping[str, Any]) -> Any:
-    """The number that a term is where its variables have some values; raises ZeroDivisionError where it is none."""
-    if isinstance(term, Number):
-        return term.value
-    if isinstance(term, Variable):
-        return values[term.name]
-    if isinstance(term, Power):
-        base = evaluate(term.base, values)
-        return base**term.exponent
-    parts = [evaluate(t, values) for t in (term.factors if isinstance(term, Product) else term.terms)]
-    out: Any = 1 if isinstance(term, Product) else 0
-    for x in parts:
-        out = out * x if isinstance(term, Product) else out + x
     return out

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from flint import fmpq
+from flint import fmpq, fmpq_mpoly
 
 from symdyn.kernel.lemma import Lemma, Part, Relation
 from symdyn.kernel.polynomials import (
@@ -86,7 +86,7 @@ class Context:
     def own(self, *polynomials: Polynomial) -> None:
         """Refuse a polynomial of another ring, or with a variable that is not introduced here."""
         for p in polynomials:
-            if p.context() is not self.ring:
+            if not isinstance(p, fmpq_mpoly) or p.context() is not self.ring:
                 raise Refused("a polynomial of another ring")
             if strange := occurring(p) - self.introduced:
                 raise Refused(f"{', '.join(sorted(strange))}: a variable that is not introduced")
@@ -126,18 +126,23 @@ class Monomial:
     factors: tuple[tuple[Polynomial, int], ...] = ()
 
     def sign(self, context: Context) -> Sign:
-        if not isinstance(self.coefficient, (int, fmpq)):
-            raise Refused(f"{self.coefficient} is no rational number")
-        if any(not isinstance(n, int) or n < 0 for _, n in self.factors):
-            raise Refused("a power that is no polynomial")
+        self._is_well_formed(context)
         signs = [power(context.sign(p), n) for p, n in self.factors]
         return reduce(product, signs, of_number(self.coefficient))
 
     def expanded(self, context: Context) -> Polynomial:
+        self._is_well_formed(context)
         out = context.one * self.coefficient
         for p, n in self.factors:
             out = out * p**n
         return out
+
+    def _is_well_formed(self, context: Context) -> None:
+        if not isinstance(self.coefficient, (int, fmpq)):
+            raise Refused(f"{self.coefficient} is no rational number")
+        if any(not isinstance(n, int) or n < 0 for _, n in self.factors):
+            raise Refused("a power that is no polynomial")
+        context.own(*(p for p, _ in self.factors))
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,10 @@ class Rule:
 
     def applied(self, p: Polynomial, context: Context) -> Polynomial:
         """A polynomial without v^n that vanishes only where p does."""
-        if self.power < 1 or context.sign(self.equation) != Sign.ZERO:
+        context.own(self.equation)
+        if self.variable not in context.introduced or not isinstance(self.power, int) or self.power < 1:
+            raise Refused("no rule")
+        if context.sign(self.equation) != Sign.ZERO:
             raise Refused(f"{self.equation} = 0 is not known")
         parts = coefficients(self.equation, self.variable)
         if self.power not in parts or set(parts) - {0, self.power}:
@@ -211,6 +219,7 @@ class Combination:
     by: Equations = Equations()
 
     def check(self, context: Context) -> None:
+        context.own(self.p)
         of_multiplier = self.multiplier.sign(context)
         if not of_multiplier.without_zero:
             raise Refused(f"a multiplier of {self.p} may vanish")
@@ -233,7 +242,7 @@ class Divisor:
     by: Equations = Equations()
 
     def check(self, context: Context) -> None:
-        context.own(self.cofactor)
+        context.own(self.p, self.cofactor, self.whole)
         if not context.sign(self.whole).without_zero:
             raise Refused(f"{self.whole} may vanish")
         self.by.vanishes(self.p * self.cofactor - self.whole, context)
@@ -249,7 +258,8 @@ class Monotone:
     n: int
 
     def check(self, context: Context) -> None:
-        if self.n < 1:
+        context.own(self.x, self.y)
+        if not isinstance(self.n, int) or self.n < 1:
             raise Refused("no power")
         weak = all(context.sign(z).within(Sign.NOT_NEGATIVE) for z in (self.x, self.y))
         if not weak and self.n % 2 == 0:
@@ -265,6 +275,7 @@ class Dominates:
     y: Polynomial
 
     def check(self, context: Context) -> None:
+        context.own(self.x, self.y)
         gap = context.sign(self.x**2 - self.y**2)
         if not context.sign(self.x).within(Sign.NOT_NEGATIVE) or not gap.within(Sign.NOT_NEGATIVE):
             raise Refused(f"it is not known that {self.x} is the larger one")
@@ -286,7 +297,9 @@ class Root:
         context.own(self.above, self.below)
         if self.variable in context.introduced or self.variable not in context.ring.names():
             raise Refused(f"{self.variable} is no new variable")
-        if self.n < 1 or not context.sign(self.above * self.below).within(Sign.NOT_NEGATIVE):
+        if not isinstance(self.n, int) or self.n < 1:
+            raise Refused("no power")
+        if not context.sign(self.above * self.below).within(Sign.NOT_NEGATIVE):
             raise Refused(f"{self.above} over {self.below} may be negative")
         if not context.sign(self.below).without_zero:
             raise Refused(f"{self.below} may vanish")

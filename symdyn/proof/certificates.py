@@ -56,7 +56,6 @@ FRESH = 12
 """At most so many roots are introduced."""
 
 DEPTH = 7
-DEBUG = False
 LARGEST = 4000
 FEW = 60
 
@@ -158,9 +157,7 @@ class Search:
         self._late()
         try:
             step.check(self.context)
-        except Refused as e:
-            if DEBUG:
-                print("REFUSED", e, str(step)[:300])
+        except Refused:
             return False
         self.steps.append(step)
         return True
@@ -330,6 +327,7 @@ class Search:
             if not self.do(Combination(simple, (), by=Equations((known, *rules)))):
                 return False
         self.values[name] = Rule(simple, name)
+        self.failed.clear()
         self._rewrite_facts(name)
         return True
 
