@@ -15,9 +15,13 @@ from symdyn.proof.exponents import simpler
 from symdyn.statement import Statement
 
 
+def _on(statement: Statement, domain: Domain | None) -> Domain:
+    return statement.domain or domain or default_domain(statement)
+
+
 def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Lemma | tuple[str, str, str]]:
     """The lemmas of a result, or (which claim, on which cell, why there is none)."""
-    for found in scalar_claims(key, statement, domain or default_domain(statement)):
+    for found in scalar_claims(key, statement, _on(statement, domain)):
         if len(found) == 2:
             yield found[0], "", found[1]
             continue
@@ -34,12 +38,12 @@ def lemmas(key: str, statement: Statement, domain: Domain | None) -> Iterator[Le
 
 def others(statement: Statement, domain: Domain | None) -> int:
     """How many claims of a statement Rocq is not asked."""
-    return not_scalar(statement, domain or default_domain(statement))
+    return not_scalar(statement, _on(statement, domain))
 
 
 def printed(key: str, statement: Statement, domain: Domain | None) -> Iterator[str]:
     """What is claimed, as it is printed: the lemmas without a proof, and what cannot be printed."""
-    for found in scalar_claims(key, statement, domain or default_domain(statement)):
+    for found in scalar_claims(key, statement, _on(statement, domain)):
         try:
             yield ": ".join(found) if len(found) == 2 else written(*found, simpler)[0].stated("L")
         except Exception as obstacle:
