@@ -82,7 +82,9 @@ def reached() -> dict[str, int]:
 def counted(modules: Iterable[str]) -> dict[str, int]:
     """Each of some modules with its lines."""
     files = {module: file_of(module) for module in modules}
-    return {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in files.items() if path}
+    return {
+        module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in files.items() if path
+    }
 
 
 def main() -> None:

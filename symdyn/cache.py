@@ -52,7 +52,9 @@ def engine_digest() -> str:
         if f.relative_to(root).parts[0] not in NOT_RUN_BY_A_CHECK and "__pycache__" not in f.parts
     ]
     named = root / "compile" / "named.py"
-    libraries = "".join(f"{name}{version(name)}" for name in ("sympy", "mpmath", "python-flint")) + sys.version
+    libraries = (
+        "".join(f"{name}{version(name)}" for name in ("sympy", "mpmath", "python-flint")) + sys.version
+    )
     return hashlib.sha256((digest([*files, named]) + libraries).encode()).hexdigest()
 
 

@@ -341,11 +341,13 @@ class Search:
             parts = coefficients(q, v)
             if set(parts) - {0, 1} or 1 not in parts:
                 continue
-            if q != p and not self.do(
-                Combination(q, (Monomial(1, ((p, 1),)),), Monomial(1), Equations(rules))
+            same = Combination(q, (Monomial(1, ((p, 1),)),), by=Equations(rules))
+            if (
+                q != p
+                and not self.do(same)
+                and not self.do(Combination(q, (), by=Equations(rules, ((m, p),))))
             ):
-                if not self.do(Combination(q, (), by=Equations(rules, ((m, p),)))):
-                    return False
+                return False
             if not self.signed(parts[1], Sign.NONZERO, 3):
                 continue
             x = self._tidy(-parts.get(0, self.one * 0), parts[1])
@@ -362,7 +364,7 @@ class Search:
     def _rewritten(self, p: Polynomial) -> None:
         if self.context.sign(p) in (Sign.ANY, Sign.ZERO):
             return
-        q, m, rules, factors = self.reduce(p)
+        q, _, rules, factors = self.reduce(p)
         if constant(q) is not None or q == p:
             return
         for t, _ in factors:
@@ -664,7 +666,7 @@ class Search:
             return False
         self.failed[mark] = depth
         try:
-            q, m, rules, factors = self.reduce(p)
+            q, _, rules, factors = self.reduce(p)
         except NotFound:
             self._late()
             return False
@@ -821,9 +823,9 @@ class Search:
             if self.context.sign(a) not in (Sign.POSITIVE, Sign.NEGATIVE):
                 continue
             rest = self.reduce(4 * a * c - b**2)[0]
-            if rest and not self.signed(rest, Sign.POSITIVE, depth - 2):
-                if want.without_zero or not self.signed(rest, Sign.NOT_NEGATIVE, depth - 2):
-                    continue
+            weakly = (Sign.POSITIVE,) if want.without_zero else (Sign.POSITIVE, Sign.NOT_NEGATIVE)
+            if rest and not any(self.signed(rest, s, depth - 2) for s in weakly):
+                continue
             square = 2 * a * self._variable(name) + b
             terms = (Monomial(1, ((square, 2),)), Monomial(1, ((rest, 1),)))
             _, _, rules, _ = self.reduce(4 * a * p - square**2 - rest)

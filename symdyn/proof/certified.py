@@ -42,12 +42,13 @@ def _obstacle(found: Any) -> str:
     """Why a claim has no checked certificate; empty if it has one."""
     try:
         with cpu_budget(WRITING):
-            lemma, page = written(*found, simpler)
+            name, label, domain, cell, writer = found
+            lemma, page = written(name, label, domain, cell, writer, simpler)
             claim = claimed(lemma)
         with cpu_budget(2 * SECONDS):
             check(claim, certificate(claim))
         with cpu_budget(WRITING):
-            false, _ = false_hypotheses(found[2], found[3], lemma, page, POINTS)
+            false, _ = false_hypotheses(domain, cell, lemma, page, POINTS)
     except (NotFound, Refused, Unprintable, BudgetExceeded, RecursionError) as obstacle:
         return str(obstacle)[:200]
     except Exception as failure:  # a claim that cannot be written leaves the others as they are

@@ -98,9 +98,7 @@ class Verdict:
         known["mutants"] = tuple(known.get("mutants", ()))
         known["survivors"] = tuple(known.get("survivors", ()))
         certificates = dict(known.get("certificates") or {})
-        known["certificates"] = Certificates(
-            **certificates | {"left": tuple(certificates.get("left", ()))}
-        )
+        known["certificates"] = Certificates(**certificates | {"left": tuple(certificates.get("left", ()))})
         return Verdict(**known)
 
 

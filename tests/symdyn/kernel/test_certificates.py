@@ -25,11 +25,10 @@ from symdyn.registry import load
 KEYS = (
     "single_neuron.potential",
     "single_neuron.grad_potential",
-    "single_neuron.implicit_bias_of_the_neuron",
+    "single_neuron.stable_forms",
     "single_neuron.balanced_sign",
     "single_neuron.final_branch",
     "single_neuron.polar_dynamics",
-    "single_neuron.solution_for_every_balance",
     "single_neuron.downstream_fitting",
     "piecewise_linear.phase_boundary",
     "piecewise_linear.partition",
@@ -38,9 +37,9 @@ KEYS = (
     "piecewise_linear.movement_by_fitting",
     "wide_linear.scalar_preconditioner",
     "wide_linear.entropy",
-    "prior_knowledge.explicit_solution",
 )
-MOST = 12
+MOST = 14
+"""At most so many claims of a result."""
 
 
 @cache
@@ -112,7 +111,7 @@ def changed(x: Any, rng: random.Random) -> Iterator[tuple[str, Any]]:
 
 
 def says_nothing_false(made: Lemma, proof: Proof, points: Any, patch: pytest.MonkeyPatch) -> bool:
-    """Whether all that a proof finds, outside of cases, is true at points of the domain, computed without the kernel."""
+    """Whether all that a proof finds, outside of cases, is true at points, computed without the kernel."""
     contexts: list[Context] = []
     found: list[tuple[Any, Sign]] = []
     learn, root = Context.learn, Root.check
@@ -138,27 +137,27 @@ def says_nothing_false(made: Lemma, proof: Proof, points: Any, patch: pytest.Mon
 
 def _says_nothing_false(found: list[tuple[Any, Sign]], at: dict[str, Any]) -> bool:
     for r in (what for what, _ in found if isinstance(what, Root)):
-        at[r.variable] = mpmath.root(number(r.above, at) / number(r.below, at), r.n)
+        at[r.variable] = mpmath.root(number(r.above, at)[0] / number(r.below, at)[0], r.n)
     for p, sign in found:
         if not isinstance(p, Root):
-            x = number(p, at)
-            near = abs(x) < mpmath.mpf("1e-25")
+            x, size = number(p, at)
+            near = abs(x) <= size * mpmath.mpf("1e-25")
             if not (sign & Sign.ZERO if near else sign & of_number(x)):
                 return False
     return True
 
 
-def number(p: Any, at: dict[str, Any]) -> Any:
-    """The number that a polynomial is at a point."""
+def number(p: Any, at: dict[str, Any]) -> tuple[Any, Any]:
+    """The number that a polynomial is at a point, and the size of its terms."""
     names = p.context().names()
-    out = mpmath.mpf(0)
+    out = size = mpmath.mpf(0)
     for m, c in p.to_dict().items():
         term = mpmath.mpf(int(c.p)) / int(c.q)
         for name, n in zip(names, m, strict=True):
             if n:
                 term *= at[name] ** int(n)
-        out += term
-    return out
+        out, size = out + term, size + abs(term)
+    return out, size
 
 
 def test_a_changed_certificate_is_refused_or_says_nothing_false(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,16 +171,17 @@ def test_a_changed_certificate_is_refused_or_says_nothing_false(monkeypatch: pyt
                 steps = list(getattr(section, part))
                 for k, step in enumerate(steps):
                     changes = list(changed(step, rng))
-                    for what, other in rng.sample(changes, min(len(changes), 1 + (k % 3 == 0))):
+                    for what, other in rng.sample(changes, min(len(changes), 3)):
                         tried += 1
                         changed_proof = with_steps(proof, at, part, [*steps[:k], other, *steps[k + 1 :]])
                         if not accepted(made, changed_proof):
                             refused += 1
                         elif not says_nothing_false(made, changed_proof, points, monkeypatch):
                             false.append((name, what, other))
-    print(f"{tried} changed certificates of 100 claims: {refused} refused, {tried - refused} as true as before, {len(false)} false")
+    as_true = tried - refused - len(false)
+    print(f"{tried} changed certificates: {refused} refused, {as_true} as true as before, {len(false)} false")
     assert not false, false[:3]
-    assert tried > 2000 and refused > 0.8 * tried
+    assert tried > 900 and refused > 0.8 * tried
 
 
 def false_goals(goal: Relation) -> Iterator[tuple[str, Relation]]:
@@ -194,7 +194,12 @@ def false_goals(goal: Relation) -> Iterator[tuple[str, Relation]]:
     else:
         opposite = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "<>": "="}[goal.relation]
         yield "the opposite", replace(goal, relation=opposite)
-        yield "equal", replace(goal, relation="=") if goal.relation in ("<", ">", "<>") else replace(goal, relation=opposite)
+        yield (
+            "equal",
+            replace(goal, relation="=")
+            if goal.relation in ("<", ">", "<>")
+            else replace(goal, relation=opposite),
+        )
 
 
 def test_a_false_claim_with_the_certificate_of_the_true_one_is_refused() -> None:
@@ -204,7 +209,7 @@ def test_a_false_claim_with_the_certificate_of_the_true_one_is_refused() -> None
             other = replace(made, goal=goal)
             tried += 1
             assert not accepted(other, proof), (name, what)
-            if tried % 5 == 0:
+            if tried % 12 == 0:
                 with pytest.raises(NotFound):
                     certificate(other, 0.3)
     print(f"{tried} false claims with the certificates of true ones: all refused")

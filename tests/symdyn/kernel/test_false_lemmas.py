@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from flint import fmpq
-from tests.symdyn.kernel.lemmas_of_tests import false_at, gens, lemma
 
 from symdyn.kernel import (
     Cases,
@@ -34,6 +33,7 @@ from symdyn.kernel import (
     check,
 )
 from symdyn.proof.certificates import NotFound, certificate
+from tests.symdyn.kernel.lemmas_of_tests import false_at, gens, lemma
 
 M, C, E = Monomial, Combination, Equations
 Steps = Callable[..., list[Any]]
@@ -92,7 +92,11 @@ CASES = {
             "a difference": ({"H1": "x >= 0", "H2": "y > 0"}, "x - y > 0", {"x": 0, "y": 1}),
             "not zero is no sign": ({"H1": "x >= 0", "H2": "y <> 0"}, "x + y > 0", {"x": 0, "y": -1}),
             "two that are not zero": ({"H1": "x <> 0", "H2": "y <> 0"}, "x + y <> 0", {"x": 1, "y": -1}),
-            "one that is larger": ({"H1": "x >= 0", "H2": "y > 0"}, "x + y > 1/1000000000000", {"x": 0, "y": F(1, 10**13)}),
+            "one that is larger": (
+                {"H1": "x >= 0", "H2": "y > 0"},
+                "x + y > 1/1000000000000",
+                {"x": 0, "y": F(1, 10**13)},
+            ),
         },
     ),
     "square": Case(
@@ -130,8 +134,16 @@ CASES = {
             C(x**2 + y**2 + 2 * z - 1, (), by=E(multiples=((x + y + 1, x + y - 1), (x * 0 - 2, x * y - z)))),
         ],
         {
-            "a factor": ({"H1": "x + y = 1", "H2": "x*y = z"}, "x**2 + y**2 = 1 - z", {"x": 2, "y": -1, "z": -2}),
-            "an exponent": ({"H1": "x + y = 1", "H2": "x*y = z"}, "x**3 + y**2 = 1 - 2*z", {"x": 2, "y": -1, "z": -2}),
+            "a factor": (
+                {"H1": "x + y = 1", "H2": "x*y = z"},
+                "x**2 + y**2 = 1 - z",
+                {"x": 2, "y": -1, "z": -2},
+            ),
+            "an exponent": (
+                {"H1": "x + y = 1", "H2": "x*y = z"},
+                "x**3 + y**2 = 1 - 2*z",
+                {"x": 2, "y": -1, "z": -2},
+            ),
             "one part in 10^12": (
                 {"H1": "x + y = 1", "H2": "x*y = z"},
                 "x**2 + y**2 = 1 - 2*z + 1/1000000000000",
@@ -149,7 +161,11 @@ CASES = {
         "x y z",
         {"H1": "z <> 0", "H2": "x*z = y*z"},
         "x = y",
-        lambda x, y, z: [U("H1"), U("H2"), C(x - y, (), M(1, ((z, 1),)), E(multiples=((x * 0 + 1, x * z - y * z),)))],
+        lambda x, y, z: [
+            U("H1"),
+            U("H2"),
+            C(x - y, (), M(1, ((z, 1),)), E(multiples=((x * 0 + 1, x * z - y * z),))),
+        ],
         {
             "by what may be zero": ({"H1": "z >= 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
             "by zero": ({"H1": "z = 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
@@ -162,7 +178,11 @@ CASES = {
         "x*y = 1",
         lambda x, y: [U("H1"), U("H2"), C(x * y - 1, (), by=E((Rule(x * y - 1, "y"),)))],
         {
-            "of what may vanish": ({"H1": "x >= 0", "D1": "x <> 0", "H2": "y = 1/x"}, "x*y = 1", {"x": 0, "y": 0}),
+            "of what may vanish": (
+                {"H1": "x >= 0", "D1": "x <> 0", "H2": "y = 1/x"},
+                "x*y = 1",
+                {"x": 0, "y": 0},
+            ),
             "of another": ({"H1": "x > 0", "H2": "y = 2/x"}, "x*y = 1", {"x": 1, "y": 2}),
             "of the square": ({"H1": "x > 0", "H2": "y = 1/x**2"}, "x*y = 1", {"x": 2, "y": F(1, 4)}),
         },
@@ -177,7 +197,11 @@ CASES = {
             "of a difference": ({"H1": "x > 0", "D1": "x - 1 <> 0"}, "(x - 1)/(x - 1) = 1", {"x": 1}),
             "of a radicand": ({"H1": "x >= 0", "D1": "x - 1/1000000000000 >= 0"}, "x = x", {"x": 0}),
             "without one": ({"H1": "x >= 0"}, "x/x = 1", {"x": 0}),
-            "of another one": ({"H1": "x > 0", "D1": "x**2 - 2 <> 0", "D2": "x**2 - 1 <> 0"}, "x = x", {"x": 1}),
+            "of another one": (
+                {"H1": "x > 0", "D1": "x**2 - 2 <> 0", "D2": "x**2 - 1 <> 0"},
+                "x = x",
+                {"x": 1},
+            ),
         },
     ),
     "debt where a condition holds": Case(
@@ -199,7 +223,11 @@ CASES = {
                 "x*y = 1",
                 {"x": -1, "y": 0},
             ),
-            "where nothing is said": ({"D1": "x > 0 -> x <> 0", "H1": "x > 0 -> y = 1/x"}, "x*y = 1", {"x": -1, "y": 0}),
+            "where nothing is said": (
+                {"D1": "x > 0 -> x <> 0", "H1": "x > 0 -> y = 1/x"},
+                "x*y = 1",
+                {"x": -1, "y": 0},
+            ),
         },
     ),
     "unique roots": Case(
@@ -215,7 +243,11 @@ CASES = {
             Monotone(r, s, 2),
         ],
         {
-            "of any sign": ({"H1": "r >= 0", "H3": "r**2 = x", "H4": "s**2 = x"}, "r = s", {"r": 1, "s": -1, "x": 1}),
+            "of any sign": (
+                {"H1": "r >= 0", "H3": "r**2 = x", "H4": "s**2 = x"},
+                "r = s",
+                {"r": 1, "s": -1, "x": 1},
+            ),
             "one is not positive": (
                 {"H1": "r >= 0", "H2": "s <= 0", "H3": "r**2 = x", "H4": "s**2 = x"},
                 "r = s",
@@ -232,7 +264,12 @@ CASES = {
                 {"r": 2, "s": 0, "x": 0} | {"r": 0, "s": 0} | {"r": F(0), "x": 0, "s": 0} | {},
             ),
             "of a radicand off by 10^-12": (
-                {"H1": "r >= 0", "H2": "s >= 0", "H3": "r**2 = x", "H4": "s**2 = x + 2/1000000 + 1/1000000000000"},
+                {
+                    "H1": "r >= 0",
+                    "H2": "s >= 0",
+                    "H3": "r**2 = x",
+                    "H4": "s**2 = x + 2/1000000 + 1/1000000000000",
+                },
                 "r = s",
                 {"r": 1, "s": 1 + F(1, 10**6), "x": 1},
             ),
@@ -250,9 +287,17 @@ CASES = {
         lambda r, x: [U("H1"), U("H2"), U("H3"), Monotone(r, x, 2)],
         {
             "without its sign": ({"H1": "r >= 0", "H3": "r**2 = x**2"}, "r = x", {"r": 1, "x": -1}),
-            "of what is negative": ({"H1": "r >= 0", "H2": "x < 0", "H3": "r**2 = x**2"}, "r = x", {"r": 1, "x": -1}),
+            "of what is negative": (
+                {"H1": "r >= 0", "H2": "x < 0", "H3": "r**2 = x**2"},
+                "r = x",
+                {"r": 1, "x": -1},
+            ),
             "negative itself": ({"H2": "x >= 0", "H3": "r**2 = x**2"}, "r = x", {"r": -1, "x": 1}),
-            "of a sum": ({"H1": "r >= 0", "H2": "x >= 0", "H3": "r**2 = x**2 + 1"}, "r = x + 1", {"r": F(5, 4), "x": F(3, 4)}),
+            "of a sum": (
+                {"H1": "r >= 0", "H2": "x >= 0", "H3": "r**2 = x**2 + 1"},
+                "r = x + 1",
+                {"r": F(5, 4), "x": F(3, 4)},
+            ),
             "of a difference": ({"H1": "r >= 0", "H3": "r**2 = (x - 1)**2"}, "r = x - 1", {"r": 1, "x": 0}),
         },
     ),
@@ -271,8 +316,16 @@ CASES = {
             "of any sign": ({"H2": "r**2 = x**2 + 1"}, "r - x > 0", {"r": F(-5, 4), "x": F(3, 4)}),
             "below": ({"H1": "r >= 0", "H2": "r**2 = x**2 + 1"}, "r - x < 0", {"r": F(5, 4), "x": F(3, 4)}),
             "by one": ({"H1": "r >= 0", "H2": "r**2 = x**2 + 1"}, "r - x > 1", {"r": F(5, 4), "x": F(3, 4)}),
-            "of a smaller radicand": ({"H1": "r >= 0", "H2": "r**2 = x**2 - 1"}, "r - x > 0", {"r": F(3, 4), "x": F(5, 4)}),
-            "twice the argument": ({"H1": "r >= 0", "H2": "r**2 = x**2 + 1"}, "r - 2*x > 0", {"r": F(5, 4), "x": F(3, 4)}),
+            "of a smaller radicand": (
+                {"H1": "r >= 0", "H2": "r**2 = x**2 - 1"},
+                "r - x > 0",
+                {"r": F(3, 4), "x": F(5, 4)},
+            ),
+            "twice the argument": (
+                {"H1": "r >= 0", "H2": "r**2 = x**2 + 1"},
+                "r - 2*x > 0",
+                {"r": F(5, 4), "x": F(3, 4)},
+            ),
         },
     ),
     "a root that is positive": Case(
@@ -281,7 +334,11 @@ CASES = {
         "r > 0",
         lambda r, x: [U("H1"), U("H2"), U("H3"), Divisor(r, r, x, E(multiples=((r * 0 + 1, r**2 - x),)))],
         {
-            "of what may vanish": ({"H1": "r >= 0", "H2": "x >= 0", "H3": "r**2 = x"}, "r > 0", {"r": 0, "x": 0}),
+            "of what may vanish": (
+                {"H1": "r >= 0", "H2": "x >= 0", "H3": "r**2 = x"},
+                "r > 0",
+                {"r": 0, "x": 0},
+            ),
             "of any sign": ({"H2": "x > 0", "H3": "r**2 = x"}, "r > 0", {"r": -1, "x": 1}),
             "above one": ({"H1": "r >= 0", "H2": "x > 0", "H3": "r**2 = x"}, "r > 1", {"r": 1, "x": 1}),
         },
@@ -307,7 +364,11 @@ CASES = {
                 "m + x = 0",
                 {"x": 0, "m": 1},
             ),
-            "without a hypothesis": ({"H1": "x < 0", "H2": "x >= 0 -> m = x", "H3": "x > 0 -> m = -x"}, "m + x = 0", {"x": -1, "m": 5}),
+            "without a hypothesis": (
+                {"H1": "x < 0", "H2": "x >= 0 -> m = x", "H3": "x > 0 -> m = -x"},
+                "m + x = 0",
+                {"x": -1, "m": 5},
+            ),
         },
     ),
     "all cases": Case(
@@ -324,8 +385,16 @@ CASES = {
             )
         ],
         {
-            "a strict claim": ({"H2": "x >= 0 -> m = x", "H3": "x <= 0 -> m = -x"}, "m > 0", {"x": 0, "m": 0}),
-            "a case left out": ({"H2": "x > 0 -> m = x", "H3": "x < 0 -> m = -x"}, "m >= 0", {"x": 0, "m": -1}),
+            "a strict claim": (
+                {"H2": "x >= 0 -> m = x", "H3": "x <= 0 -> m = -x"},
+                "m > 0",
+                {"x": 0, "m": 0},
+            ),
+            "a case left out": (
+                {"H2": "x > 0 -> m = x", "H3": "x < 0 -> m = -x"},
+                "m >= 0",
+                {"x": 0, "m": -1},
+            ),
             "a wrong case": ({"H2": "x >= 0 -> m = x", "H3": "x < 0 -> m = x"}, "m >= 0", {"x": -1, "m": -1}),
         },
     ),
@@ -333,7 +402,11 @@ CASES = {
         "x",
         {"H1": "x >= 0"},
         "x + 1 > 0",
-        lambda x, b: [U("H1"), Root("b", 2, x, x * 0 + 1), C(x + 1, (M(1, ((b, 2),)), M(1)), by=E((Rule(b**2 - x, "b", 2),)))],
+        lambda x, b: [
+            U("H1"),
+            Root("b", 2, x, x * 0 + 1),
+            C(x + 1, (M(1, ((b, 2),)), M(1)), by=E((Rule(b**2 - x, "b", 2),))),
+        ],
         {
             "of what is negative": ({"H1": "x <= 0"}, "x + 1 > 0", {"x": -1}),
             "of anything": ({}, "x + 1 > 0", {"x": -1}),
@@ -345,7 +418,11 @@ CASES = {
         "w",
         {"H1": "w > 1"},
         "w**2 - w > 0",
-        lambda e: [U("H1"), C(e - 1, (M(1, ((e - 1, 1),)),)), C(e**2 - e, (M(1, ((e - 1, 2),)), M(1, ((e - 1, 1),))))],
+        lambda e: [
+            U("H1"),
+            C(e - 1, (M(1, ((e - 1, 1),)),)),
+            C(e**2 - e, (M(1, ((e - 1, 2),)), M(1, ((e - 1, 1),)))),
+        ],
         {
             "weak": ({"H1": "w >= 1"}, "w**2 - w > 0", {"w": 1}),
             "above a half": ({"H1": "w > 1/2"}, "w**2 - w > 0", {"w": F(3, 4)}),
@@ -436,7 +513,12 @@ def attempts(case: Case, made: Lemma) -> list[Proof]:
         aim = []
     found += [whole(case, made, [*use_all, *aim]), whole(case, made, aim)]
     everywhere = tuple([*use_all, *fitting, *aim])
-    found.append(Proof(tuple(Section(everywhere, everywhere) for _ in range(len(made.debts) + 1)), tuple(case.roots.split())))
+    found.append(
+        Proof(
+            tuple(Section(everywhere, everywhere) for _ in range(len(made.debts) + 1)),
+            tuple(case.roots.split()),
+        )
+    )
     return found
 
 
@@ -467,7 +549,10 @@ def turned(case: Case, made: Lemma, steps: list[Step]) -> list[Step]:
 
 
 def test_how_many_are_tried() -> None:
-    tried = sum(len(attempts(CASES[name], lemma(CASES[name].variables, *CASES[name].false[near][:2]))) for name, near in NEAR_MISSES)
+    tried = sum(
+        len(attempts(CASES[name], lemma(CASES[name].variables, *CASES[name].false[near][:2])))
+        for name, near in NEAR_MISSES
+    )
     print(f"{len(NEAR_MISSES)} false lemmas, {tried} proofs of them, none accepted")
     assert len(NEAR_MISSES) >= 60
 

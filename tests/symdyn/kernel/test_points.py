@@ -8,7 +8,20 @@ from typing import Any
 
 from flint import fmpq
 
-from symdyn.kernel import Cases, Combination, Divisor, Dominates, Equations, Monomial, Monotone, Refused, Root, Rule, Sign, ring
+from symdyn.kernel import (
+    Cases,
+    Combination,
+    Divisor,
+    Dominates,
+    Equations,
+    Monomial,
+    Monotone,
+    Refused,
+    Root,
+    Rule,
+    Sign,
+    ring,
+)
 from symdyn.kernel.polynomials import Polynomial
 from symdyn.kernel.signs import of_number
 from symdyn.kernel.steps import Context
@@ -19,7 +32,10 @@ SIGNS = (Sign.NEGATIVE, Sign.ZERO, Sign.POSITIVE)
 
 
 def at(p: Polynomial, point: tuple[fmpq, ...]) -> Any:
-    return sum((c * prod(x**int(n) for x, n in zip(point, m, strict=True)) for m, c in p.to_dict().items()), fmpq(0))
+    return sum(
+        (c * prod(x ** int(n) for x, n in zip(point, m, strict=True)) for m, c in p.to_dict().items()),
+        fmpq(0),
+    )
 
 
 def prod(factors: Any) -> Any:
@@ -62,7 +78,9 @@ class World:
         self.context.learn(p, sign)
 
     def monomial(self) -> Monomial:
-        factors = tuple((self.rng.choice(self.pool), self.rng.randint(1, 2)) for _ in range(self.rng.randint(0, 2)))
+        factors = tuple(
+            (self.rng.choice(self.pool), self.rng.randint(1, 2)) for _ in range(self.rng.randint(0, 2))
+        )
         return Monomial(self.rng.choice((-1, 1, 1, 2)), factors)
 
     def equations(self, p: Polynomial) -> Equations:
@@ -72,7 +90,9 @@ class World:
             for _ in range(self.rng.choice((0, 0, 1, 2)))
         )
         zeros = [q for q in self.pool if self.context.sign(q) == Sign.ZERO] or self.pool
-        multiples = tuple((self.rng.choice(self.pool), self.rng.choice(zeros)) for _ in range(self.rng.choice((0, 1))))
+        multiples = tuple(
+            (self.rng.choice(self.pool), self.rng.choice(zeros)) for _ in range(self.rng.choice((0, 1)))
+        )
         if self.rng.random() < 0.3:
             multiples = (*multiples, (OF.constant(1), p))
         return Equations(rules, multiples)

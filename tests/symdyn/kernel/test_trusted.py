@@ -18,17 +18,12 @@ from symdyn.registry import load
 ROOT = Path(symdyn.__file__).parent
 COUNT = runpy.run_path(str(ROOT.parent / "docs" / "trusted_lines.py"))
 KEYS = (
-    "single_neuron.stable_forms",
+    "single_neuron.grad_potential",
     "single_neuron.polar_dynamics",
     "single_neuron.downstream_fitting",
-    "single_neuron.nu_solution",
-    "single_neuron.kernel_from_preconditioner",
     "piecewise_linear.partition",
-    "piecewise_linear.vanishing_network",
     "wide_linear.scalar_preconditioner",
     "wide_linear.entropy",
-    "prior_knowledge.explicit_solution",
-    "prior_knowledge.tree_similarity",
 )
 
 
@@ -68,7 +63,7 @@ def test_no_other_module_runs_than_those_that_are_counted() -> None:
         with watched:
             not_scalar(statement, domain, True)
             claims = [c for c in scalar_claims(key, statement, domain, True) if len(c) > 2]
-        for claim in claims[:6]:
+        for claim in claims[:3]:
             with watched:
                 made = claimed(written(*claim, watched.hint)[0])
             try:
@@ -81,7 +76,7 @@ def test_no_other_module_runs_than_those_that_are_counted() -> None:
     counted = {*COUNT["KERNEL"], *COUNT["WRITING"], *COUNT["STATEMENTS"]}
     assert watched.modules <= counted, watched.modules - counted
     assert {*COUNT["KERNEL"], *COUNT["WRITING"]} <= watched.modules
-    assert checked > 30
+    assert checked > 12
 
 
 def test_the_kernel_stays_short() -> None:
@@ -90,7 +85,11 @@ def test_the_kernel_stays_short() -> None:
 
 def test_the_page_on_trust_says_how_much_it_is() -> None:
     page = (ROOT.parent / "docs" / "trust.md").read_text(encoding="utf-8")
-    kernel, writing, says = (sum(COUNT["counted"](COUNT[n]).values()) for n in ("KERNEL", "WRITING", "STATEMENTS"))
+    kernel, writing, says = (
+        sum(COUNT["counted"](COUNT[n]).values()) for n in ("KERNEL", "WRITING", "STATEMENTS")
+    )
     for number in (kernel, writing + says, sum(COUNT["reached"]().values())):
-        said = [int(n.replace(",", "")) for n in page.replace(".", " ").split() if n.replace(",", "").isdigit()]
+        said = [
+            int(n.replace(",", "")) for n in page.replace(".", " ").split() if n.replace(",", "").isdigit()
+        ]
         assert any(abs(n - number) <= number / 20 for n in said), number
