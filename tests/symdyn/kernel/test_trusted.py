@@ -90,6 +90,6 @@ def test_the_page_on_trust_says_how_much_it_is() -> None:
     )
     for number in (kernel, writing + says, sum(COUNT["reached"]().values())):
         said = [
-            int(n.replace(",", "")) for n in page.replace(".", " ").split() if n.replace(",", "").isdigit()
+            int(n.replace(",", "")) for n in page.replace(".", " ").split() if n.replace(",", "").isdecimal()
         ]
         assert any(abs(n - number) <= number / 20 for n in said), number
