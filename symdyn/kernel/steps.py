@@ -6,6 +6,7 @@ not known is ANY, and a step that needs more than is known is refused.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -39,12 +40,12 @@ class Context:
         self.usable: dict[str, Part] = {}
         self.known: dict[Any, Sign] = {}
         self.contradictory = False
+        self.keys = [key(x) for x in of.gens()]
 
     def copy(self) -> Context:
         """The same, for a part of the proof whose findings stay there."""
-        other = Context(self.ring, self.introduced)
+        other = copy(self)
         other.usable, other.known = dict(self.usable), dict(self.known)
-        other.contradictory = self.contradictory
         return other
 
     def sign(self, p: Polynomial) -> Sign:
@@ -64,7 +65,7 @@ class Context:
         out = Sign.POSITIVE
         for at, exponent in enumerate(monomial):
             if exponent:
-                out = product(out, power(self._looked_up(self.ring.gen(at)), int(exponent)))
+                out = product(out, power(self.known.get(self.keys[at], Sign.ANY), int(exponent)))
         return out
 
     def _looked_up(self, p: Polynomial) -> Sign:

@@ -285,6 +285,7 @@ class Page:
         self.factors: dict[sp.Symbol, tuple[Any, Any]] = {}
         self.given: tuple[Any, ...] = ()
         self.simpler: dict[Any, Any] = {}
+        self.meant: dict[Any, Any] = {}
         self.granting = ""
         self.fixed: set[sp.Symbol] = set()
 
@@ -366,6 +367,12 @@ class Page:
 
     def meaning(self, e: Any) -> Any:
         """The expression in independent quantities: what the search for a proof computes with."""
+        key = (e, self.moving)
+        if key not in self.meant:
+            self.meant[key] = self._meaning(e)
+        return self.meant[key]
+
+    def _meaning(self, e: Any) -> Any:
         e = plain(formula(e))
         for _ in range(len(self.values) + 1):
             e = e.xreplace({k: plain(formula(v)) for k, v in self.values.items()})
@@ -676,6 +683,7 @@ class Page:
     def open(self, before: Page) -> None:
         """The hypotheses that the domain adds for the variables of a page on which the claim was tried."""
         self.moving, self.exponents = before.moving, dict(before.exponents)
+        self.simpler, self.meant = before.simpler, before.meant
         known = [k for k in before.symbols if isinstance(k, sp.Symbol)]
         for symbol in known:
             self.write(symbol)
