@@ -148,7 +148,7 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
             (
                 e.id,
                 e.status + _remarks(e),
-                e.grade + ", two kernels" * e.two_kernels,
+                e.grade + ", kernel" * e.kernel + ", two kernels" * e.two_kernels,
                 "\n".join(e.results),
                 f"{e.seconds:.2f}",
             )
@@ -158,6 +158,8 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
         table("audit", columns, [*rows, *((b.name, BROKEN, "", "", "") for b in left_out)])
         count = Counter(e.status for e in entries)
         plain(f"{len(entries)} entries: " + ", ".join(f"{n} {status}" for status, n in count.most_common()))
+        whole = sum(e.kernel for e in entries)
+        plain(f"the kernel has checked a certificate of every claim of {_count(whole, 'entry')}")
     failures = [failure for e in entries for failure in e.failures]
     for failure in dict.fromkeys(failures):
         failed(failure)

@@ -15,11 +15,12 @@ from symdyn.calculus.gram import MissingValue
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.domain import Cell, Domain, EmptyDomain
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
+from symdyn.proof.certified import certificates
 from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, components, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
-from symdyn.proof.verdict import Verdict, weakest
+from symdyn.proof.verdict import Certificates, Verdict, weakest
 from symdyn.statement import (
     Chain,
     Conservation,
@@ -205,7 +206,8 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
 
     A mutant the check proves is an equivalent claim, or for an inequality one that is true as well, and is not
     counted; but where facts are to characterise a value, no other value may satisfy them. One that is neither
-    refuted nor proved survives. Fewer than three refuted mutants need a reason.
+    refuted nor proved survives. Fewer than three refuted mutants need a reason. Of each scalar claim a certificate is
+    searched, for the kernel to check.
     """
     start = time.process_time()
     domain = statement.domain or domain or default_domain(statement)
@@ -222,16 +224,19 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
             survivors.append(
                 f"only {len(killed)} of {FEWEST_MUTANTS} mutants were refuted; say why in few_mutants=…"
             )
+    found = certificates(statement, domain) if verdict.stands else Certificates()
+    told = f"; certificate checked: {found.checked} of {found.claims} claims" if found.checked else ""
     spent = time.process_time() - start
     return Verdict(
         verdict.outcome,
         verdict.grade,
-        verdict.evidence + (f"; {len(killed)} mutants refuted" if killed else ""),
+        verdict.evidence + (f"; {len(killed)} mutants refuted" if killed else "") + told,
         spent,
         verdict.witness,
         tuple(killed),
         tuple(survivors),
         verdict.parts,
+        found,
     )
 
 

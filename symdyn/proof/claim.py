@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -19,8 +18,10 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.parts import atoms as atoms
+from symdyn.calculus.parts import components as components
+from symdyn.calculus.parts import plain as plain
 from symdyn.calculus.vectors import Dot, Linear
-from symdyn.compile.named import NamedFunction, unfold
 from symdyn.domain import Cell, Domain, EmptyDomain, Point
 from symdyn.domain import holds as holds_in
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
@@ -75,40 +76,6 @@ def examined(claim: Any, domain: Domain, cell: Cell) -> Finding:
                     f"{counter.evidence} at {counter.witness}"
                 )
     return finding
-
-
-@lru_cache(4096)
-def plain(expr: sp.Expr) -> sp.Expr:
-    """The expression with named quantities replaced by their definitions."""
-    return unfold(expr) if expr.has(NamedFunction) else expr
-
-
-def components(x: Any) -> list[sp.Expr]:
-    """The scalar coefficients whose vanishing makes x vanish, in every dimension."""
-    if isinstance(x, (list, tuple)):
-        return [c for y in x for c in components(y)]
-    if isinstance(x, Linear):
-        return [plain(c) for c in x.terms.values()]
-    if isinstance(x, GramOperator):
-        return [plain(c) for c in (x.identity, *x.outer.values())]
-    if isinstance(x, Isotropic):
-        return [plain(x.f), plain(x.h)]
-    if hasattr(x, "components"):
-        return list(x.components())
-    return [plain(formula(x))]
-
-
-def atoms(x: Any) -> set[Any]:
-    """The symbols, inner products and vectors that occur in a scalar, vector, operator or tuple of them."""
-    if isinstance(x, (tuple, list)):
-        return set().union(*(atoms(y) for y in x)) if x else set()
-    out: set[Any] = set().union(*(c.free_symbols for c in components(x)))
-    for attribute in ("terms", "outer"):
-        keys = getattr(x, attribute, {})
-        for key in keys if isinstance(keys, dict) else ():
-            out |= set(key) if isinstance(key, tuple) else {key}
-    vector = getattr(x, "vector", None)
-    return out | ({vector} if vector is not None else set())
 
 
 def opened(x: Any) -> Any:

@@ -16,9 +16,9 @@ from symdyn.calculus.gram import Flow, inner, norm2
 from symdyn.calculus.vectors import Vector
 from symdyn.certify.claims import lemmas
 from symdyn.certify.coqc import check
-from symdyn.certify.lemma import Lemma
 from symdyn.compile.named import NamedQuantity
 from symdyn.domain import Cell, Domain
+from symdyn.lemmas.page import Lemma
 from symdyn.registry import index, load
 from symdyn.statement import Conservation, Dynamics, Existence, Identity, Inequality, Limit, Solution
 
