@@ -67,15 +67,18 @@ J2 = words.scalar("J2", "J_2", "an eigenvalue of the integral of exp(δt) cosh(R
 J3 = words.scalar("J3", "J_3", "an eigenvalue of the integral of exp(δt) sinh²(Rt) R⁻²")
 
 D = words.scalar("D", "D", "the size of the balances, |δ_k| for all neurons up to fixed ratios")
-V = words.matrix("V", h, d, "V", "the large layer over √D: W/√D for δ → -∞")
-B = words.matrix("B", h, c, "B", "the small layer times √D: √D A for δ → -∞")
+Lambda = words.matrix("Lambda", h, h, r"\Lambda", "the diagonal matrix of the √|δ_k|", symmetric=True)
+V = words.matrix("V", h, d, "V", "the large layer over √D, or over Λ: W/√D or Λ⁻¹W for δ → -∞")
+B = words.matrix("B", h, c, "B", "the small layer times √D, or Λ: √D A or ΛA for δ → -∞")
 B_star = words.matrix(
     "B_star", h, c, "B_*", "read-out weights that solve the task with the input weights at time zero"
 )
 gap = words.scalar("gap", "g", "what the norm of the gradient has above its bound")
 f = words.scalar("f", "f", "the root of the loss above its minimum")
 constant = words.scalar("constant", "C_0", "bound of the root of the loss by its gradient")
-mobility = words.scalar("mobility", r"\varepsilon", "rate at which the large layer moves, of the order 1/D²")
+mobility = words.scalar(
+    "mobility", r"\varepsilon", "largest rate at which the large layer moves, of the order 1/D²"
+)
 
 g1 = words.scalar("g1", "g_1", "size of the large layer along one direction over neurons, over √D")
 g2 = words.scalar("g2", "g_2", "the same along another direction")

@@ -301,6 +301,10 @@ def substitute(x: Any, mapping: Mapping[Any, Any]) -> Any:
     return expr.xreplace(rules)
 
 
+class MissingValue(ValueError):
+    """A symbol or a vector of an expression has no value."""
+
+
 def evaluate(x: Any, values: Mapping[Any, Any], dimension: int | None = None) -> Any:
     """The number, list or list of lists that x is for the given values; exact for rational ones.
 
@@ -316,7 +320,7 @@ def evaluate(x: Any, values: Mapping[Any, Any], dimension: int | None = None) ->
         raise ValueError(f"all vectors must have one length, not {sorted(lengths)}")
     missing = sorted(str(y) for y in _atoms(x, whole_dots=False) if y not in numbers and y not in arrays)
     if missing:
-        raise ValueError(f"no value given for {', '.join(missing)}")
+        raise MissingValue(f"no value given for {', '.join(missing)}")
 
     def number(expr: Scalar) -> Scalar:
         if functions and expr.has(AppliedUndef):

@@ -49,6 +49,7 @@ class AuditEntry:
     hypothesis: str = ""
     stale: bool = False
     two_kernels: bool = False
+    kernel: bool = False
     failures: tuple[str, ...] = field(default=())
 
     @property
@@ -87,6 +88,8 @@ class AuditEntry:
             out["stale"] = True
         if self.two_kernels:
             out["two_kernels"] = True
+        if self.kernel:
+            out["kernel"] = True
         if self.failures:
             out["failures"] = list(self.failures)
         return out
@@ -350,6 +353,8 @@ def _audit_entry(
         failures.append(f"{e.id}: the printed form is refuted, but no result gives the corrected form")
     grade = weakest(grades) if status != "open" else ""
     extra["two_kernels"] = status != "open" and not study and bool(results) and certified.issuperset(results)
+    whole = [verdicts[key].certificates.complete for key in results if key != e.id]
+    extra["kernel"] = status != "open" and not study and bool(whole) and all(whole)
     return AuditEntry(
         e.id, e.topic, status, grade, tuple(results), seconds, failures=tuple(failures), **extra
     )

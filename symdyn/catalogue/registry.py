@@ -271,11 +271,15 @@ def _missing(what: str, name: str, known: set[str]) -> LookupError:
 
 
 def _unknown(what: str, name: str, known: set[str]) -> str:
+    return f"unknown {what} '{name}'{nearest(name, known)}"
+
+
+def nearest(name: str, known: set[str]) -> str:
+    """The keys that come closest to a name, as the end of a sentence that says that there is none."""
     tails = {k.split(".", 1)[-1]: k for k in known}
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     near += [tails[t] for t in difflib.get_close_matches(name.split(".", 1)[-1], tails, n=3, cutoff=0.5)]
-    hint = f"; did you mean {', '.join(dict.fromkeys(near[:3]))}?" if near else "; `symdyn list` shows all"
-    return f"unknown {what} '{name}'{hint}"
+    return f"; did you mean {', '.join(dict.fromkeys(near[:3]))}?" if near else "; `symdyn list` shows all"
 
 
 def verify_study(key: str) -> dict[str, Any]:

@@ -166,10 +166,30 @@ class Result:
         """The verdict on the statement and its mutants, without what the result stands on."""
         from symdyn.proof.check import verify
 
+        self.check_declared()
         refuse_silent(self)
         if not hasattr(self, "_alone"):
             self._alone = verify(self.statement, self.domain, self.few_mutants)
         return self._alone
+
+    def check_declared(self) -> None:
+        """Raise TypeError or ValueError where the decorator was told what it cannot use, and say what to write."""
+        from symdyn.catalogue.registry import index, nearest
+
+        if not isinstance(self.domain, Domain | None):
+            raise TypeError(f"{self.key}: domain=… takes a Domain, not {self.domain!r}")
+        if not isinstance(self.few_mutants, str):
+            raise TypeError(f"{self.key}: few_mutants=… takes a reason in words, not {self.few_mutants!r}")
+        known = {e.key for e in index()} if self.uses else set()
+        if "".join(map(str, self.uses)) in known - set(self.uses) or not all(
+            isinstance(key, str) for key in self.uses
+        ):
+            raise TypeError(
+                f"{self.key}: uses=… takes a tuple of keys of results, as in ('{self.topic}.name',)"
+            )
+        for key in self.uses:
+            if key not in known:
+                raise ValueError(f"{self.key} stands on '{key}', which is no result{nearest(key, known)}")
 
     @cached_property
     def arguments(self) -> tuple[Term, ...]:

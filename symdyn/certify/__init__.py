@@ -3,7 +3,7 @@
     from symdyn.certify import certify
     certify("single_neuron.potential").accepted
 
-The lemma is printed from the statement, not from the normal form of the engine; see `symdyn.certify.lemma` for what it
+The lemma is printed from the statement, not from the normal form of the engine; see `symdyn.lemmas.page` for what it
 supposes. What `symdyn certify` found of a whole topic is stored with the package of the topic, under a hash of the
 lemmas; `symdyn audit` shows it as long as the same lemmas are printed.
 """
@@ -21,9 +21,9 @@ from typing import Any
 
 from symdyn.catalogue.cache import Cache, digest
 from symdyn.catalogue.registry import IndexEntry, load
-from symdyn.certify.claims import lemmas, not_scalar, printed
+from symdyn.certify.claims import lemmas, others, printed
 from symdyn.certify.coqc import SECONDS, NoRocq, check, version
-from symdyn.certify.lemma import Lemma
+from symdyn.lemmas.page import Lemma
 
 __all__ = ["Certificate", "Left", "NoRocq", "certify", "lemmas_digest", "store", "stored", "version"]
 
@@ -82,7 +82,7 @@ def certify(key: str, folder: Path | None = None, seconds: int = SECONDS) -> Cer
         key,
         len(found),
         sum(a.accepted for a in answers),
-        not_scalar(result.statement, result.domain),
+        others(result.statement, result.domain),
         lemmas_digest(key),
         tuple(left),
     )
@@ -115,7 +115,8 @@ def stored(package: str, jobs: Iterable[IndexEntry], use_cache: bool = True) -> 
         return {}
     found = {key: Certificate(key, **c) for key, c in json.loads(file.read_text("utf-8"))["results"].items()}
     cache = Cache(f"{package}.lemmas") if use_cache else None
-    printer = digest(Path(__file__).with_name(name) for name in ("lemma.py", "claims.py"))
+    lemmas = Path(__file__).parents[1] / "lemmas"
+    printer = digest(lemmas / name for name in ("page.py", "claims.py"))
     kept, learnt = {}, False
     for job in jobs:
         if job.key not in found:

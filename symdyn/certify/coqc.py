@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from symdyn.certify.lemma import Lemma
 from symdyn.certify.prelude import PRELUDE
+from symdyn.lemmas.page import Lemma
 
 SECONDS = 10
 """The CPU time that the proof of one lemma may take."""

@@ -12,8 +12,9 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdyn.certify.lemma import DIGITS, EARLY, RELATIONS, Lemma, Page, compare_at, coq, value_at
-from symdyn.proof.claim import plain, tower
+from symdyn.calculus.parts import plain
+from symdyn.lemmas.page import DIGITS, EARLY, RELATIONS, Lemma, Page, compare_at, coq, value_at
+from symdyn.proof.claim import tower
 from symdyn.proof.undecided import Undecided
 
 EQUAL = "first [ring | (field_simplify_eq; [ring [{eqs}] | nonzero ..]) | ring [{eqs}]]"

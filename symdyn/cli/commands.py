@@ -197,7 +197,7 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
             (
                 e.id,
                 e.status + _remarks(e),
-                e.grade + ", two kernels" * e.two_kernels,
+                e.grade + ", kernel" * e.kernel + ", two kernels" * e.two_kernels,
                 "\n".join(e.results),
                 "\n".join([*(name.partition(".")[2] for name in e.computed_by), *e.confronted_by]),
                 f"{e.seconds:.2f}",
@@ -210,6 +210,8 @@ def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> No
             _print_totals(f"{name}: ", [e for e in entries if e.id.partition(".")[0] == name])
         if len({e.id.partition(".")[0] for e in entries}) > 1:
             _print_totals("", entries)
+        whole = sum(e.kernel for e in entries)
+        plain(f"the kernel has checked a certificate of every claim of {_count(whole, 'entry')}")
     failures = [failure for e in entries for failure in e.failures]
     for failure in dict.fromkeys(failures):
         failed(failure)
@@ -462,7 +464,16 @@ def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
 
 
 def _description(result: Result) -> dict[str, Any]:
-    """What `show` tells of a result, as JSON."""
+    """What `show` tells of a result, as JSON. Raises PackageError where its code does not let it be told."""
+    try:
+        result.check_declared()
+        return _told(result)
+    except (Exception, SystemExit) as error:
+        reason = f"{result.key} cannot be shown ({said(error)}): correct it in {result.module}"
+        raise PackageError(reason) from error
+
+
+def _told(result: Result) -> dict[str, Any]:
     return {
         "key": result.key,
         "title": result.title,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.formula import formula
+from symdyn.calculus.gram import MissingValue
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
+from symdyn.proof.certified import certificates
 from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, components, examined
 from symdyn.proof.quantities import faults_of
 from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
-from symdyn.proof.verdict import Verdict, weakest
+from symdyn.proof.verdict import Certificates, Verdict, weakest
 from symdyn.statements.domain import Cell, Domain, EmptyDomain
 from symdyn.statements.kinds import (
     Chain,
@@ -148,6 +150,10 @@ def _decide_claim(
         except (Undecided, BudgetExceeded, NotImplementedError) as obstacle:
             obstacles.append(str(obstacle))
             continue
+        except MissingValue as failure:
+            failed = True
+            obstacles.append(f"{failure}: the domain has no such symbol or vector; add it there")
+            continue
         except Exception as failure:
             failed = True
             obstacles.append(f"the {name} ended in {type(failure).__name__}: {failure}")
@@ -166,10 +172,15 @@ def _decide_claim(
     return Finding("UNKNOWN", "tested", "; ".join(dict.fromkeys(obstacles)))
 
 
-def refuted(statement: Statement, domain: Domain) -> bool:
-    """Whether the check refutes a statement: the quick way, by points and exact limits alone."""
+def refuted(statement: Statement, domain: Domain, but: Sequence[tuple[Any, Domain]] = ()) -> bool:
+    """Whether the check refutes a statement: the quick way, by points and exact limits alone.
+
+    Nothing is tried of the claims `but`, each on a domain, which stand already.
+    """
     domain = statement.domain or domain
     for claim in statement.claims():
+        if any(where is domain and known == claim for known, where in but):
+            continue
         for cell in domain.cells:
             try:
                 with cpu_budget(SECONDS):
@@ -179,7 +190,15 @@ def refuted(statement: Statement, domain: Domain) -> bool:
                 raise
             except Exception:  # a mutant that is not refuted survives, whatever kept it from being refuted
                 continue
-    return any(refuted(fact, domain) for fact in statement.facts())
+    return any(refuted(fact, domain, but) for fact in statement.facts())
+
+
+def _claims(statement: Statement, domain: Domain) -> Iterator[tuple[Any, Domain]]:
+    """The claims of a statement and of its facts, each with its domain."""
+    domain = statement.domain or domain
+    yield from ((claim, domain) for claim in statement.claims())
+    for fact in statement.facts():
+        yield from _claims(fact, domain)
 
 
 def verify(statement: Statement, domain: Domain | None = None, few_mutants: str = "") -> Verdict:
@@ -187,15 +206,17 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
 
     A mutant the check proves is an equivalent claim, or for an inequality one that is true as well, and is not
     counted; but where facts are to characterise a value, no other value may satisfy them. One that is neither
-    refuted nor proved survives. Fewer than three refuted mutants need a reason.
+    refuted nor proved survives. Fewer than three refuted mutants need a reason. Of each scalar claim a certificate is
+    searched, for the kernel to check.
     """
     start = time.process_time()
     domain = statement.domain or domain or default_domain(statement)
     verdict = decide(statement, domain)
     killed, survivors = [], []
     if verdict.stands and (verdict.facts or verdict.grade) != "definition":
+        standing = list(_claims(statement, domain))
         for label, mutant in statement.mutants():
-            if refuted(mutant, domain):
+            if refuted(mutant, domain, standing):
                 killed.append(label)
             elif not _accounted_for(mutant, statement, domain):
                 survivors.append(label)
@@ -203,16 +224,19 @@ def verify(statement: Statement, domain: Domain | None = None, few_mutants: str 
             survivors.append(
                 f"only {len(killed)} of {FEWEST_MUTANTS} mutants were refuted; say why in few_mutants=…"
             )
+    found = certificates(statement, domain) if verdict.stands else Certificates()
+    told = f"; certificate checked: {found.checked} of {found.claims} claims" if found.checked else ""
     spent = time.process_time() - start
     return Verdict(
         verdict.outcome,
         verdict.grade,
-        verdict.evidence + (f"; {len(killed)} mutants refuted" if killed else ""),
+        verdict.evidence + (f"; {len(killed)} mutants refuted" if killed else "") + told,
         spent,
         verdict.witness,
         tuple(killed),
         tuple(survivors),
         verdict.parts,
+        found,
     )
 
 

@@ -18,8 +18,10 @@ import sympy as sp
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Combination, GramOperator, evaluate
 from symdyn.calculus.isotropic import Isotropic
+from symdyn.calculus.parts import atoms as atoms
+from symdyn.calculus.parts import components as components
+from symdyn.calculus.parts import plain as plain
 from symdyn.calculus.vectors import Dot, Linear
-from symdyn.compile.named import NamedFunction, unfold
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.cases import Case, follows, in_all_cases, signs_of
 from symdyn.proof.defined import (
@@ -35,6 +37,7 @@ from symdyn.proof.defined import (
 )
 from symdyn.proof.loci import bends, jumps, points_near
 from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.pointwise import sign_at, vanishes_at
 from symdyn.proof.slopes import follows_by_slope, granted, stands
 from symdyn.proof.tower import Tower
 from symdyn.proof.undecided import Undecided
@@ -75,39 +78,6 @@ def examined(claim: Any, domain: Domain, cell: Cell) -> Finding:
     return finding
 
 
-def plain(expr: sp.Expr) -> sp.Expr:
-    """The expression with named quantities replaced by their definitions."""
-    return unfold(expr) if expr.has(NamedFunction) else expr
-
-
-def components(x: Any) -> list[sp.Expr]:
-    """The scalar coefficients whose vanishing makes x vanish, in every dimension."""
-    if isinstance(x, (list, tuple)):
-        return [c for y in x for c in components(y)]
-    if isinstance(x, Linear):
-        return [plain(c) for c in x.terms.values()]
-    if isinstance(x, GramOperator):
-        return [plain(c) for c in (x.identity, *x.outer.values())]
-    if isinstance(x, Isotropic):
-        return [plain(x.f), plain(x.h)]
-    if hasattr(x, "components"):
-        return list(x.components())
-    return [plain(formula(x))]
-
-
-def atoms(x: Any) -> set[Any]:
-    """The symbols, inner products and vectors that occur in a scalar, vector, operator or tuple of them."""
-    if isinstance(x, (tuple, list)):
-        return set().union(*(atoms(y) for y in x)) if x else set()
-    out: set[Any] = set().union(*(c.free_symbols for c in components(x)))
-    for attribute in ("terms", "outer"):
-        keys = getattr(x, attribute, {})
-        for key in keys if isinstance(keys, dict) else ():
-            out |= set(key) if isinstance(key, tuple) else {key}
-    vector = getattr(x, "vector", None)
-    return out | ({vector} if vector is not None else set())
-
-
 def opened(x: Any) -> Any:
     """x with the named quantities in its coefficients replaced by their definitions."""
     if isinstance(x, (list, tuple)):
@@ -130,6 +100,17 @@ def entries(x: Any, point: Point) -> list[sp.Expr]:
     for row in value if isinstance(value, list) else [value]:
         flat.extend(row if isinstance(row, list) else [row])
     return flat
+
+
+def residuals(x: Any, point: Point) -> Iterator[sp.Expr]:
+    """The entries of x at a point, with zero for those that are zero or enclosed with it in less than 1e-60."""
+    if isinstance(x, (list, tuple)):
+        for y in x:
+            yield from residuals(y, point)
+    elif isinstance(x, sp.Expr) and vanishes_at(x, point):
+        yield sp.S.Zero
+    else:
+        yield from entries(x, point)
 
 
 def describe(point: Point) -> dict[str, str]:
@@ -191,12 +172,12 @@ class Zero:
 
     def cross_examine(self, domain: Domain, cell: Cell) -> Finding | None:
         """Refutation after a proof: rather by degenerate points than by many that are not."""
-        return self._refute_at(points_of(domain, cell, _jumps(opened(self.x)), FEW), cell)
+        return self._refute_at(points_of(domain, cell, _bends(opened(self.x)), FEW), cell)
 
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if number is sp.nan or number.has(sp.zoo, sp.nan, sp.oo):
                     continue
                 if certified_sign(number) not in (0, None):
@@ -221,7 +202,7 @@ class Zero:
         """Zero exactly, or enclosed with zero in less than 1e-60, at every point of the cell that is tried."""
         x, count = opened(self.x), 0
         for point in points_of(domain, cell, _bends(x)):
-            for number in entries(x, point):
+            for number in residuals(x, point):
                 if not agrees_with_zero(number):
                     at = ", ".join(f"{name} = {value}" for name, value in describe(point).items())
                     return Finding(
@@ -231,10 +212,6 @@ class Zero:
         return Finding(
             "AGREES", "tested", f"{self.label}: zero, or enclosed with it in 1e-60, at {count} points"
         )
-
-
-def _jumps(x: Any) -> list[sp.Expr]:
-    return [u for c in components(x) for u in jumps(c)]
 
 
 def _bends(x: Any) -> list[sp.Expr]:
@@ -305,6 +282,9 @@ class Sign:
     def _refute_at(self, points: Iterable[Point], cell: Cell) -> Finding | None:
         x = opened(self.x)
         for point in points:
+            told = sign_at(x, point) if isinstance(x, sp.Expr) else None
+            if told is not None and compare(told, self.relation):
+                continue
             (number,) = entries(x, point)
             if not number.is_finite:
                 continue
@@ -408,8 +388,8 @@ class Defined:
         )
 
     def _may_hold(self, x: sp.Expr, relation: str, point: Point) -> bool:
-        number = evaluate(x, point)
-        s = certified_sign(number)
+        s = sign_at(x, point)
+        s = certified_sign(evaluate(x, point)) if s is None else s
         return s is None or compare(s, relation)
 
 

@@ -23,7 +23,7 @@ from sympy.core.function import AppliedUndef
 
 from symdyn.proof.hyperbolic import inverse_function, to_exponentials
 from symdyn.proof.numbers import certified_sign
-from symdyn.proof.polynomials import unit, without
+from symdyn.proof.polynomials import factor_list, unit, without
 from symdyn.proof.tower import Pair, Tower
 from symdyn.proof.undecided import Undecided
 
@@ -125,7 +125,7 @@ class Field:
         if not x[0] or self.numbers:
             return self.sign(x) != 0
         rest, _ = self._without_facts(self.tower._lift(x[0]))
-        for factor, _ in rest.factor_list()[1]:
+        for factor, _ in factor_list(rest)[1]:
             self._sign(factor, True)
         return True
 
@@ -137,7 +137,7 @@ class Field:
         if (found := self._collected(p, strict)) is not None:
             return found
         rest, s = self._without_facts(p)
-        content, factors = rest.factor_list()
+        content, factors = factor_list(rest)
         s *= 1 if content > 0 else -1
         for factor, exponent in factors:
             f = self.tower._lift(factor)

@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement
 
-from symdyn.proof.polynomials import sign_of_product
+from symdyn.proof.polynomials import factor_list, sign_of_product
 from symdyn.proof.undecided import Undecided
 
 DEPTH = 3
@@ -254,7 +254,7 @@ class Facts:
         num, den = (self.tower._lift(q) for q in pair)
         if not num:
             return
-        content, factors = (num * den).factor_list()
+        content, factors = factor_list(num * den)
         s = RELATION.get(relation)
         if relation in (">", "<", "!="):
             for factor, _ in factors:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from itertools import combinations, islice, pairwise
 from typing import Any
 
@@ -23,7 +24,8 @@ MOST = 60
 """Points on loci that are tried."""
 
 
-def bends(expr: sp.Expr) -> list[sp.Expr]:
+@lru_cache(1024)
+def bends(expr: sp.Expr) -> tuple[sp.Expr, ...]:
     """The expressions at whose zeros an expression jumps or takes another form, moduli, maxima and √(u²) included."""
     found = jumps(expr)
     found.extend(e.args[0] for e in expr.atoms(sp.Abs))
@@ -33,7 +35,7 @@ def bends(expr: sp.Expr) -> list[sp.Expr]:
         if e.exp.is_Rational and not e.exp.is_Integer:
             factors = sp.factor_list(e.base)[1] if e.base.is_polynomial() else ()
             found.extend(u for u, k in factors if k % 2 == 0)
-    return sorted(dict.fromkeys(found), key=sp.default_sort_key)
+    return tuple(sorted(dict.fromkeys(found), key=sp.default_sort_key))
 
 
 def jumps(expr: sp.Expr) -> list[sp.Expr]:

@@ -136,7 +136,7 @@ def _power(e: sp.Expr, field: Balls) -> Any:
     return field.exp(_walk(exponent, field) * field.log(x))
 
 
-def _bits_of_literals(number: sp.Expr) -> int:
+def bits_of_literals(number: sp.Expr) -> int:
     """Bits that the longest literals of a number take beyond the usual: what 10⁻²⁰⁰ changes is seen with them alone."""
     literals = number.atoms(sp.Rational)
     longest = max((max(abs(int(r.p)).bit_length(), int(r.q).bit_length()) for r in literals), default=0)
@@ -223,7 +223,7 @@ def certified_sign(number: sp.Expr) -> int | None:
 
 
 def _precisions(number: sp.Expr) -> tuple[int, ...]:
-    more = _bits_of_literals(number)
+    more = bits_of_literals(number)
     return (*PRECISIONS, FINE + more) if more else PRECISIONS
 
 

@@ -23,6 +23,7 @@ from symdyn.proof.expansion import Field
 from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
 from symdyn.proof.limits import Case, completed, evaluated, first_case
 from symdyn.proof.numbers import certified_sign
+from symdyn.proof.pointwise import sign_at
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
 from symdyn.statements.domain import Cell, Domain, Point
@@ -202,6 +203,8 @@ class Throughout:
 
 
 def _sign_at(expr: sp.Expr, time: sp.Symbol, moment: sp.Expr) -> int | None:
+    if (told := sign_at(expr, {time: moment})) is not None:
+        return told
     value = expr.subs(time, moment)
     return certified_sign(value) if value.is_finite and value.is_real else None
 

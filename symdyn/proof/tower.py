@@ -22,7 +22,7 @@ from sympy.polys.rings import PolyElement, ring
 from symdyn.calculus.formula import formula
 from symdyn.proof.facts import Facts
 from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
-from symdyn.proof.polynomials import exact_square_root, sign_of_product, unit, without
+from symdyn.proof.polynomials import cancelled, exact_square_root, factor_list, sign_of_product, unit, without
 from symdyn.proof.undecided import NeedsSign, Undecided
 
 Pair = tuple[PolyElement, PolyElement]
@@ -54,7 +54,6 @@ class Tower:
         self.opaque: dict[Any, int] = {}
         self.lattice: dict[sp.Expr, int] = {}
         self.nonzero: set[int] = set()
-        self.factored: dict[Any, Any] = {}
         self.logarithms: dict[int, Pair] = {}
 
     def give_sign(self, index: int, sign: int) -> None:
@@ -124,7 +123,7 @@ class Tower:
         if not den:
             raise Undecided("a denominator vanishes identically")
         if len(num) + len(den) > 4:
-            num, den = num.cancel(den)
+            num, den = cancelled(num, den)
         if self.radicands and any(m[i] > 1 for i in self.radicands for q in (num, den) for m in q):
             return self._tidy(num, den)
         return num, den
@@ -209,14 +208,13 @@ class Tower:
         return sign_of_product(signs)
 
     def factors(self, p: PolyElement) -> Any:
-        """The content and the irreducible factors of a polynomial, found once."""
-        key = (p.ring.ngens, p)
-        if key not in self.factored:
-            self.factored[key] = p.factor_list()
-        return self.factored[key]
+        """The content and the irreducible factors of a polynomial."""
+        return factor_list(p)
 
     def _sign_root(self, p: PolyElement) -> int | None:
         """The sign of A + B r with r = √q ≥ 0: that of A and B, or of A² - B² q where they disagree."""
+        if any(m[i] > 1 for i in self.radicands for m in p):  # squares of roots are written out before
+            return self.sign(self._reduce(p))
         for index in sorted(self.radicands, reverse=True):
             if any(m[index] for m in p):
                 a = self.ring.from_dict({m: c for m, c in p.terms() if m[index] == 0})
@@ -428,7 +426,7 @@ class Tower:
         if self._nested(num) or self._nested(den):
             return self._nested_root(num, den)
         product = num * den
-        content, factors = product.factor_list()
+        content, factors = factor_list(product)
         outside: Pair = (self.ring.one, den)
         inside = self.ring.one
         negative = content < 0
@@ -508,7 +506,7 @@ class Tower:
     def _split_content(self, x: Pair) -> tuple[Pair, Pair]:
         """Take out of a nested radicand the common factor free of roots whose sign is known."""
         num, den = (self._lift(p) for p in x)
-        content, factors = num.factor_list()
+        content, factors = factor_list(num)
         outside = self.ring(abs(content))
         inside = self.ring(1 if content > 0 else -1)
         for factor, exponent in factors:

@@ -38,6 +38,25 @@ class Witness:
 
 
 @dataclass(frozen=True)
+class Certificates:
+    """How many scalar claims a statement has, each on each cell, and of how many the kernel has checked a certificate.
+
+    `others` are claims of other kinds (limits, orders, words of matrices, what follows by a rule), `left` the scalar
+    ones without a certificate, and why.
+    """
+
+    claims: int = 0
+    checked: int = 0
+    others: int = 0
+    left: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the kernel has checked a certificate of everything that is claimed."""
+        return self.claims > 0 and self.checked == self.claims and not self.others
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The outcome of one verification, with its grade, its evidence and the time it took."""
 
@@ -49,6 +68,7 @@ class Verdict:
     mutants: tuple[str, ...] = ()
     survivors: tuple[str, ...] = ()
     parts: tuple[Verdict, ...] = field(default=(), repr=False)
+    certificates: Certificates = field(default=Certificates(), repr=False)
 
     @property
     def holds(self) -> bool | None:
@@ -77,6 +97,8 @@ class Verdict:
         known["parts"] = tuple(Verdict.from_json(p) for p in known.get("parts", ()))
         known["mutants"] = tuple(known.get("mutants", ()))
         known["survivors"] = tuple(known.get("survivors", ()))
+        certificates = dict(known.get("certificates") or {})
+        known["certificates"] = Certificates(**certificates | {"left": tuple(certificates.get("left", ()))})
         return Verdict(**known)
 
 

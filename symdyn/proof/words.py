@@ -132,15 +132,16 @@ class WordZero:
         return self._refute_at(2)
 
     def strike(self, domain: Domain, cell: Cell) -> Finding | None:
-        """Refutation of a mutant, which may be true as well, by the listed shapes."""
-        return self._refute_at(8, others=False)
+        """Refutation of a mutant, which may be true as well and moves the same letters, by the listed shapes."""
+        return self._refute_at(8, mutant=True)
 
-    def _refute_at(self, trials: int, others: bool = True) -> Finding | None:
+    def _refute_at(self, trials: int, mutant: bool = False) -> Finding | None:
         self._need_unbroken()  # or else what is drawn refutes nothing
         gaps = [(f"{self.label} ≠ 0", self.label, self.x)]
-        gaps += [(f"what moves leaves what is declared: {what}", "rate", x) for what, x in self._drifts()]
+        drifts = () if mutant else self._drifts()
+        gaps += [(f"what moves leaves what is declared: {what}", "rate", x) for what, x in drifts]
         for text, label, gap in gaps:
-            for sizes, values in examples((gap,), self.rules, self.sizes, trials, others):
+            for sizes, values in examples((gap,), self.rules, self.sizes, trials, not mutant):
                 if (value := _value(gap, values, sizes)) is not None and any(map(_not_zero, _flat(value))):
                     witness = Witness(_point(values, sizes), f"{label} = {_text(value)}")
                     return Finding("REFUTED", "proved", text, witness)

@@ -104,6 +104,10 @@ class Domain:
     functions: tuple[sp.Expr, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not self.cells:
+            raise EmptyDomain("a domain has at least one cell: leave cells=… out for one without signs")
+
     def restrict(
         self, *conditions: Any, words: str = "", hypotheses: tuple[Hypothesis, ...] = (), **changes: Any
     ) -> Domain:
@@ -170,7 +174,8 @@ class Domain:
             found += accepted
         if not found:
             raise EmptyDomain(
-                f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'})"
+                f"no admissible point in cell '{cell.name}' of the domain ({self.words or 'unnamed'}): its signs and "
+                "conditions contradict each other, or need a sampler that meets them"
             )
 
     def degenerate(self, cell: Cell, seed: int = 0) -> Iterator[Point]:

@@ -24,7 +24,7 @@ from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
 from symdyn.proof.alongflow import RateVanishes
-from symdyn.proof.claim import Compiles, Finding, IllPosed, Sign, Zero, atoms, examined
+from symdyn.proof.claim import RELATIONS, Compiles, Finding, IllPosed, Sign, Zero, atoms, examined
 from symdyn.proof.limits import LimitIs, Order, sides
 from symdyn.proof.mutants import mutations
 from symdyn.proof.throughout import Throughout
@@ -434,12 +434,16 @@ class Asymptotic(Statement):
 
 @dataclass(frozen=True)
 class Inequality(Statement):
-    """lhs relation rhs everywhere on the domain, the relation one of >, >=, <, <=, !=."""
+    """lhs relation rhs everywhere on the domain, the relation one of >, >=, <, <=, !=, or else ValueError is raised."""
 
     lhs: Any
     relation: str
     rhs: Any = sp.S.Zero
     on: Domain | None = None
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise ValueError(f"the relation is one of {', '.join(RELATIONS)}, not {self.relation!r}")
 
     def claims(self) -> list[Any]:
         return [Sign(self.lhs - self.rhs, self.relation, "left minus right side")]
@@ -546,6 +550,11 @@ class Chain(Statement):
 
     def claims(self) -> list[Any]:
         return [] if self.compiles is None else [Follows(self)]
+
+    def __post_init__(self) -> None:
+        for number, fact in enumerate(self.because, start=1):
+            if not isinstance(fact, Statement):
+                raise TypeError(f"fact {number} is to be a statement, not {fact!r}")
 
     def facts(self) -> tuple[Statement, ...]:
         return self.because

@@ -36,6 +36,7 @@ KINDS = (
     "chains",
     "definitions",
     "quantities",
+    "mixed",
 )
 OUTCOMES = ("HOLDS", "REFUTED", "REFUSED", "UNKNOWN", "CRASHED")
 SECONDS = 2.0

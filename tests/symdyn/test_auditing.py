@@ -15,7 +15,7 @@ from symdyn.catalogue.auditing import AuditEntry, audit
 from symdyn.catalogue.paper import ledger
 from symdyn.catalogue.registry import index, load
 from symdyn.catalogue.result import PrintedVerdict
-from symdyn.proof.verdict import Verdict, Witness
+from symdyn.proof.verdict import Certificates, Verdict, Witness
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_the_json_has_the_fields_of_its_status(single_neuron):
     }
     for e in single_neuron:
         data = json.loads(json.dumps(e.as_json()))
-        assert set(data) - {"stale", "two_kernels"} == always | extra[e.status]
+        assert set(data) - {"stale", "two_kernels", "kernel"} == always | extra[e.status]
         assert e.results, f"{e.id} is {e.status} without a result"
         for name in extra[e.status]:
             assert data[name], f"{e.id}: no {name}"
@@ -257,3 +257,22 @@ def test_an_entry_with_two_printed_forms_keeps_the_remarks_of_both():
         "hypothesis": "x > 1",
         "stale": True,
     }
+
+
+def test_an_entry_says_kernel_if_every_claim_of_its_results_has_a_checked_certificate():
+    entry = next(e for e in ledger("kunin2024").values() if e.id == "kunin2024.single-conserved-delta")
+    jobs = [j for j in auditing.index("result") if entry.id in j.ledger]
+    assert jobs
+    for certificates, kernel in (
+        (Certificates(3, 3), True),
+        (Certificates(3, 2, left=("one is left",)), False),
+        (Certificates(3, 3, others=1), False),
+        (Certificates(0, 0), False),
+    ):
+        verdict = Verdict("PROVED", "proved", "", certificates=certificates)
+        found = auditing._audit_entry(entry, jobs, {job.key: verdict for job in jobs})
+        assert found.kernel is kernel
+        assert found.as_json().get("kernel", False) is kernel
+        assert Verdict.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
+    unknown = Verdict("UNKNOWN", "tested", "", certificates=Certificates(3, 3))
+    assert not auditing._audit_entry(entry, jobs, {job.key: unknown for job in jobs}).kernel

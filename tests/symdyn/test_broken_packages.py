@@ -19,7 +19,7 @@ from symdyn.catalogue.packages import PackageError
 from symdyn.catalogue.paper import entry
 from symdyn.catalogue.registry import _scanned, broken, index, load, results, verify_study
 from symdyn.catalogue.result import PRINTED, REGISTERED
-from symdyn.cli import commands as cli
+from symdyn.cli.commands import commands as cli
 
 WHOLE = "single_neuron.conserved_delta"
 LEDGER = "kunin2024.single-conserved-delta"
@@ -261,6 +261,88 @@ def test_modules_that_raise_are_rows_and_the_others_are_verified(
             [f for f in found.failures if "cannot be imported" in f]
         ) == len(jobs)
     told(counts, "modules that raise")
+
+
+BAD = """
+import sympy as sp
+from symdyn.statements.domain import Domain
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Existence, Identity, Inequality
+
+x, y = sp.symbols("x y", real=True)
+w = sp.Symbol("w")
+SQUARE = Identity((x + 1) ** 2, x**2 + 2 * x + 1)
+
+
+@result()
+def square():
+    "The square of a sum."
+    return SQUARE
+"""
+KINDS = {
+    "float coefficient": ("", "Identity(0.5 * x + x, 1.5 * x)", "1.50000000000000 is a floating-point number"),
+    "raises": ("", "{}['one']", "KeyError: 'one'"),
+    "lines": ("", "open('/no/such\\nfile')", "FileNotFoundError"),
+    "assertion": ("", "next(iter(()))", "StopIteration"),
+    "ends the process": ("", "exit(0)", "SystemExit: 0"),
+    "nothing": ("", "None", "returns the statement it derives, not NoneType"),
+    "no statement": ("", "x + 1", "returns the statement it derives, not Add"),
+    "number in uses": ("uses=(5,)", "SQUARE", "uses=… takes a tuple of keys"),
+    "text for uses": ("uses='{topic}.square'", "SQUARE", "uses=… takes a tuple of keys"),
+    "unknown base": ("uses=('{topic}.sqare',)", "SQUARE", "which is no result; did you mean {topic}.square"),
+    "unknown topic": ("uses=('nowhere.nobody',)", "SQUARE", "which is no result; `symdyn list` shows all"),
+    "circular uses": ("uses=('{topic}.bad',)", "SQUARE", "stands on itself: {topic}.bad uses {topic}.bad"),
+    "complex symbol": ("", "Identity((w + 1) ** 2, w**2 + 2 * w + 1)", "the symbol w, which is not declared real"),
+    "infinity": ("", "Identity(x + sp.oo, sp.oo)", "it contains oo, which is no number"),
+    "empty domain": ("domain=Domain((x,), conditions=(x > 1, x < 0))", "SQUARE", "contradict each other"),
+    "no cells": ("domain=Domain((x,), cells=())", "SQUARE", "a domain has at least one cell"),
+    "wrong domain": ("domain=5", "SQUARE", "domain=… takes a Domain, not 5"),
+    "foreign symbol": ("domain=Domain((y,))", "SQUARE", "no value given for x: the domain has no such symbol"),
+    "sampler": ("domain=Domain((x,), sampler=lambda *_: 1 / 0)", "SQUARE", "ZeroDivisionError"),
+    "recursion": ("", "bad.function()", "RecursionError"),
+    "texts": ("", "Identity('x + 1', '1 + x')", "text is not evaluated"),
+    "no fact": ("", "Existence('words', (SQUARE, 5))", "fact 2 is to be a statement, not 5"),
+    "unknown relation": ("", "Inequality(x**2, '=>')", "the relation is one of >, >=, <, <=, !=, not '=>'"),
+    "reason": ("few_mutants=5", "SQUARE", "few_mutants=… takes a reason in words, not 5"),
+    "wrong ledger id": ("ledger=('kunin2024.no-such',)", "SQUARE", "unknown ledger id 'kunin2024.no-such'"),
+    "unknown option": ("grade='proved'", "SQUARE", "unexpected keyword argument 'grade'"),
+}  # fmt: skip
+"""What the decorator of a bad result is told, what its derivation returns, and what is said of it."""
+
+
+def test_a_bad_result_has_one_row_that_says_why_and_the_others_are_verified(
+    tmp_path, announce, symdyn, monkeypatch
+):
+    counts, keys = Counter(), {}
+    for number, (kind, (options, returned, _)) in enumerate(KINDS.items()):
+        package = tmp_path / f"user{number}"
+        package.mkdir()
+        (package / "whole.py").write_text(BAD)
+        source = BAD.replace("@result()", f"@result({options.format(topic=package.name)})")
+        source = source.replace("def square", "def bad").replace("return SQUARE", f"return {returned}")
+        (package / "argument.py").write_text(source)
+        announce("symdyn.derivations", package.name, package.name)
+        keys[f"{package.name}.bad"] = kind
+    others = [key.replace(".bad", ".square") for key in keys]
+    jobs = [e for e in index() if e.key in {*keys, *others}]
+    verdicts = auditing.verify_all(jobs, use_cache=False, processes=1)
+    assert all(verdicts[key].holds for key in others)
+    for key, kind in keys.items():
+        counts["tried"] += 1
+        verdict, topic = verdicts[key], key.partition(".")[0]
+        right = KINDS[kind][2].format(topic=topic) in verdict.evidence and "\n" not in verdict.evidence
+        counts["refused" if right and not verdict.stands and verdict.holds is None else "wrong"] += 1
+        assert right, (kind, verdict)
+    monkeypatch.setattr(auditing.os, "cpu_count", lambda: 1)
+    status, out, _ = symdyn("verify", "--json", *keys, *others)
+    assert status == 1 and sorted(row["key"] for row in json.loads(out)) == sorted([*keys, *others])
+    status, out, _ = symdyn("list")
+    assert status == 0 and all(key in out for key in keys)
+    for key, kind in keys.items():
+        status, out, err = symdyn("show", key)
+        shown = status == 0 and out
+        assert shown or (status == 2 and err.startswith("error: ") and err.count("\n") == 1), (kind, out, err)
+    told(counts, "bad results")
 
 
 def test_packages_that_cannot_be_found_or_raise_are_rows(tmp_path, announce, symdyn):

@@ -355,7 +355,7 @@ def test_what_is_added_is_told_by_a_printed_form_or_has_no_counterexample():
         if e not in told and h.counterexample is None
     }
     errata = {form.ledger_id for form in printed_forms() if form.severity}
-    assert bare - errata == {"kunin2024.thm6-lazy"}
+    assert bare - errata == set()
 
 
 # --- what is shown

@@ -105,8 +105,10 @@ starts = Domain(
         beta0: a0 * w0,
         delta: eta_w * a0**2 - eta_a * norm2(u0 + n0),
     },
+    conditions=(norm2(n0) > 0,),
     dimensions=(2, 3),
     sampler=parts_of_start,
+    hypotheses=(stated("App. A.4.4", "α ≠ 0: the start has a part n_0 in the null space", n0),),
 )
 
 

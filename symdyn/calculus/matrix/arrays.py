@@ -148,7 +148,7 @@ def _frame(x: Any, values: Mapping[Any, Array], sizes: Any, indices: Any, collec
         for size, length in zip((letter.rows, letter.cols), letters[letter].shape[-2:], strict=True):
             if size.is_Symbol:
                 known.setdefault(size, length)
-            if size.subs(known) != length:
+            if (size if size.is_Integer else known.get(size) or size.subs(known)) != length:
                 raise ValueError(
                     f"{letter.name} is {letter.rows} × {letter.cols}, but its array has shape "
                     f"{tuple(letters[letter].shape)} where the sizes are {known}"

@@ -114,6 +114,7 @@ class Rules:
 
     def __init__(self, *declarations: Declaration, derived: Iterable[Rule] = ()) -> None:
         self.declarations = declarations
+        self._samples: dict[Any, dict[Any, Any]] = {}
         self.derived = tuple(derived)
         self.implied: tuple[Rule, ...] = ()
         seen: dict[Word, Rule] = {}
@@ -249,9 +250,17 @@ class Rules:
         Letters without a declaration are drawn freely (symmetric ones symmetric, square ones invertible).
         Raises ValueError where two declarations draw the same letter, and where no draw has the signs of the words.
         """
-        generator = random.Random(seed)
+        xs = x if isinstance(x, tuple) else (x,)
+        letters = frozenset().union(*map(letters_of, (*xs, *self.word_signs, *self.nonzero)))
+        symbols = frozenset().union(*map(symbols_of, (*xs, *self.nonzero)))
+        key = (letters, symbols, frozenset(sizes.items()), seed)
+        if key not in self._samples:
+            self._samples[key] = self._sample(letters, symbols, sizes, random.Random(seed))
+        return dict(self._samples[key])
+
+    def _sample(self, letters: Any, symbols: Any, sizes: Sizes, generator: random.Random) -> dict[Any, Any]:
         for _ in range(_DRAWS):
-            values = self._draw(x if isinstance(x, tuple) else (x,), sizes, generator)
+            values = self._draw(letters, symbols, sizes, generator)
             if self.admits(values, sizes):
                 return values
         words = (*self.word_signs, *self.nonzero)
@@ -276,7 +285,7 @@ class Rules:
                     return False
         return True
 
-    def _draw(self, xs: tuple[Any, ...], sizes: Sizes, generator: random.Random) -> dict[Any, Any]:
+    def _draw(self, letters: Any, symbols: Any, sizes: Sizes, generator: random.Random) -> dict[Any, Any]:
         values: dict[Any, Any] = {}
         for declaration in self.declarations:
             drawn = declaration.sampler(generator, sizes)
@@ -286,8 +295,6 @@ class Rules:
                     f"{', '.join(twice)} would be drawn twice; declare their rules together, with one sampler"
                 )
             values.update(drawn)
-        letters = set().union(*map(letters_of, (*xs, *self.word_signs, *self.nonzero)))
-        symbols = set().union(*map(symbols_of, (*xs, *self.nonzero)))
         for letter in sorted(letters - set(values), key=lambda letter: letter.name):
             values[letter] = random_matrix(generator, letter, sizes)
         for symbol in sorted(symbols - set(sizes) - set(values), key=lambda symbol: symbol.name):

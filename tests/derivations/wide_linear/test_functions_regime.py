@@ -134,6 +134,20 @@ def test_neurons_of_both_signs_share_the_task():
     assert regime(2, 3, 3, [60, -60], beta_k, generic) == "delayed rich"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_balances_that_grow_at_different_rates_are_lazy(sign):
+    """δ = (D³, D²) and D: the kernel distance falls as 1/D⁴ at least, where the large layer can solve the task."""
+    distances = []
+    for size in (4.0, 8.0, 16.0):
+        rng = np.random.default_rng(1)
+        shape = (3, 3, 2) if sign > 0 else (3, 2, 3)
+        A, W, _ = start(rng, *shape, sign * np.array([size**3, size, size**2]), np.ones(3))
+        found, loss = train(A, W, rng.normal(size=shape[1:]), np.array([0.1, 1, 10, 100]) / size)
+        assert loss[-1] < 1e-12
+        distances.append(max(found))
+    assert distances[1] < distances[0] / 16 and distances[2] < distances[1] / 16
+
+
 def test_balanced_networks_of_large_scale_are_lazy():
     rng = np.random.default_rng(0)
     A, W, beta_k = start(rng, 6, 3, 2, np.zeros(6), 30.0)

@@ -17,8 +17,8 @@ from symdyn.calculus.vectors import Vector
 from symdyn.catalogue.registry import index, load
 from symdyn.certify.claims import lemmas
 from symdyn.certify.coqc import check
-from symdyn.certify.lemma import Lemma
 from symdyn.compile.named import NamedQuantity
+from symdyn.lemmas.page import Lemma
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Conservation, Dynamics, Existence, Identity, Inequality, Limit, Solution
 

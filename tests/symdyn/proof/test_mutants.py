@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symdyn.calculus.matrix import matrix
+from symdyn.calculus.matrix import Rules, matrix
+from symdyn.calculus.matrix.declarations import orthogonal
 from symdyn.proof.check import FEWEST_MUTANTS, verify
+from symdyn.proof.claim import Zero
 from symdyn.proof.mutants import mutations
 from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.kinds import Identity
+from symdyn.statements.kinds import Conjunction, Identity
 
 a, b, c = sp.symbols("a b c", real=True)
 n = sp.Symbol("n", integer=True, positive=True)
@@ -49,3 +51,29 @@ def test_so_has_one_word(word):
 def test_too_few_are_said_to_need_a_reason():
     survivors = verify(Identity(sp.sqrt(a**2) - a, sp.S.Zero), positive).survivors
     assert "few_mutants" in survivors[-1]
+
+
+def test_of_a_mutant_only_what_differs_from_the_claim_is_tried_anew(monkeypatch):
+    tried = []
+    refute = Zero._refute_at
+
+    def counted(self, points, cell):
+        tried.append(self.x)
+        return refute(self, points, cell)
+
+    monkeypatch.setattr(Zero, "_refute_at", counted)
+    same = Identity((a + b) ** 2 - a**2 - 2 * a * b, b**2)
+    verdict = verify(Conjunction(same, Identity(sp.sqrt(a**2), a)), positive, few_mutants="of one symbol")
+    assert verdict.holds is True and len(verdict.mutants) > 3
+    assert tried.count(same.lhs - same.rhs) <= 1, tried
+
+
+def test_samples_of_letters_are_drawn_once_and_not_changed_by_who_takes_them():
+    declared = Rules(orthogonal(A))
+    first = declared.sample(A @ A, {n: 2}, 0)
+    first.clear()
+    again = declared.sample(A @ A.T, {n: 2}, 0)
+    assert again.keys() == {A.letter}
+    assert again[A.letter] is declared.sample(A, {n: 2}, 0)[A.letter]
+    assert again[A.letter] != declared.sample(A, {n: 2}, 1)[A.letter]
+    assert again[A.letter].shape != declared.sample(A, {n: 3}, 0)[A.letter].shape

@@ -127,3 +127,14 @@ def test_the_normal_form_has_the_value_of_the_expression(left, right):
     written = tower.expression(tower.convert(expr))
     exact, read = (sp.N(e.subs(point), 40) for e in (expr, written))
     assert abs(exact - read) <= 1e-30 * (1 + abs(exact))
+
+
+@pytest.mark.parametrize("relation", [">=", "<=", ">", "<"])
+def test_a_root_less_a_number_has_the_sign_that_a_fact_gives_it(relation):
+    """The search multiplies what is known by a root r = √(x² + 1): r² is written out before a sign is read off."""
+    gap = sp.sqrt(x**2 + 1) - 2
+    tower = Tower({x: 2}.get, ((gap, relation),))
+    tower.facts.learn()
+    assert tower.sign(tower.read(gap)) == {">": 2, ">=": 1, "<=": -1, "<": -2}[relation]
+    without = Tower({x: 2}.get)
+    assert without.sign(without.read(gap)) is None

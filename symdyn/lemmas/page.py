@@ -22,7 +22,7 @@ positive, to be proved from the hypotheses that precede. These are its debts:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,12 +34,12 @@ from sympy.core.function import AppliedUndef
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, evaluate, inner
+from symdyn.calculus.parts import plain
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.compile.named import NamedFunction
-from symdyn.proof.claim import plain, tower
-from symdyn.proof.defined import DEMANDS, compare
+from symdyn.kernel.signs import OF_RELATION, of_number
+from symdyn.proof.defined import DEMANDS
 from symdyn.proof.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
-from symdyn.proof.undecided import Undecided
 from symdyn.statements.domain import Cell, Domain
 
 RESERVED = {
@@ -256,13 +256,22 @@ def coq(e: Any) -> str:
     raise Unprintable(f"{type(e).__name__} has no place in a lemma over the reals")
 
 
+Hint = Callable[[Cell, Any], Any]
+"""What a root in an exponent may be equal to on a cell. It is not believed: that it is so is a debt."""
+
+
 class Page:
     """Collects the variables and hypotheses of one lemma while the sides of a claim are written on it."""
 
     def __init__(
-        self, domain: Domain, cell: Cell, flow: Flow | None = None, values: Mapping[Any, Any] | None = None
+        self,
+        domain: Domain,
+        cell: Cell,
+        flow: Flow | None = None,
+        values: Mapping[Any, Any] | None = None,
+        hint: Hint | None = None,
     ) -> None:
-        self.domain, self.cell, self.flow = domain, cell, flow
+        self.domain, self.cell, self.flow, self.hint = domain, cell, flow, hint
         self.values = dict(values or {})
         self.moving = False
         self.symbols: dict[Any, sp.Symbol] = {}
@@ -276,6 +285,7 @@ class Page:
         self.factors: dict[sp.Symbol, tuple[Any, Any]] = {}
         self.given: tuple[Any, ...] = ()
         self.simpler: dict[Any, Any] = {}
+        self.meant: dict[Any, Any] = {}
         self.granting = ""
         self.fixed: set[sp.Symbol] = set()
 
@@ -319,7 +329,7 @@ class Page:
         """What is written is only defined where x > 0 (or ≥, ≠): a debt, unless the domain says that it is."""
         x = formula(x)
         if x.is_Rational:
-            if not compare(int(sp.sign(x)), "!=" if relation == "<>" else relation):
+            if not of_number(int(sp.sign(x))).within(OF_RELATION[relation]):
                 raise Unprintable(f"{place} is not defined")
         elif self.granting:
             self.suppose(x, relation, 0, self.granting, "granted")
@@ -357,6 +367,12 @@ class Page:
 
     def meaning(self, e: Any) -> Any:
         """The expression in independent quantities: what the search for a proof computes with."""
+        key = (e, self.moving)
+        if key not in self.meant:
+            self.meant[key] = self._meaning(e)
+        return self.meant[key]
+
+    def _meaning(self, e: Any) -> Any:
         e = plain(formula(e))
         for _ in range(len(self.values) + 1):
             e = e.xreplace({k: plain(formula(v)) for k, v in self.values.items()})
@@ -380,13 +396,9 @@ class Page:
         return self.simpler[e]
 
     def _simplified(self, e: Any) -> Any:
-        if not _irrational(e):
+        if self.hint is None or not _irrational(e):
             return e
-        try:
-            t = tower(self.cell)
-            simple = sp.expand(t.expression(t.convert(e)))
-        except (Undecided, NotImplementedError, ValueError):
-            return e
+        simple = self.hint(self.cell, e)
         return simple if _irrational(simple) < _irrational(e) else e
 
     def lattice(self, *expressions: Any) -> None:
@@ -671,6 +683,7 @@ class Page:
     def open(self, before: Page) -> None:
         """The hypotheses that the domain adds for the variables of a page on which the claim was tried."""
         self.moving, self.exponents = before.moving, dict(before.exponents)
+        self.simpler, self.meant = before.simpler, before.meant
         known = [k for k in before.symbols if isinstance(k, sp.Symbol)]
         for symbol in known:
             self.write(symbol)
