@@ -19,7 +19,7 @@ from symdyn.catalogue.packages import PackageError
 from symdyn.catalogue.paper import entry
 from symdyn.catalogue.registry import _scanned, broken, index, load, results, verify_study
 from symdyn.catalogue.result import PRINTED, REGISTERED
-from symdyn.cli.commands import commands as cli
+from symdyn.cli import commands as cli
 
 WHOLE = "single_neuron.conserved_delta"
 LEDGER = "kunin2024.single-conserved-delta"
