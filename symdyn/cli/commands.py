@@ -67,17 +67,22 @@ Store = Annotated[bool, typer.Option("--evidence", help="Store the measurements 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        from symdyn import __version__
+
+        plain(f"symdyn {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_tell_version),
     ] = False,
 ) -> None:
-    if version:
-        from symdyn import __version__
-
-        print(f"symdyn {__version__}")
-        raise typer.Exit
+    """The theory of learning dynamics: derived, verified, typeset, compiled, confronted with networks."""
 
 
 def main() -> None:
