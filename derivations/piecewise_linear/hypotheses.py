@@ -6,7 +6,7 @@ import sympy as sp
 
 from derivations.piecewise_linear.input_space import regions
 from derivations.piecewise_linear.network import expressivity, leaky_relu
-from derivations.piecewise_linear.regimes.neuron_regimes import teacher_student
+from derivations.piecewise_linear.regimes import teacher_student
 from derivations.piecewise_linear.symbols import (
     C,
     N,

@@ -193,8 +193,11 @@ def verify(
 @app.command()
 def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """Decide every entry of the ledger: its status, how it is known, and by which results."""
+    from symdyn.catalogue.paper import broken_ledgers
+
     entries = _audited(paper, topic)
-    left_out = (*_left_out(topic), *broken("study"))
+    ledgers = [Broken(place, "", reason) for place, reason in broken_ledgers()]
+    left_out = (*_left_out(topic), *broken("study"), *ledgers)
     if as_json:
         print_json([e.as_json() for e in entries] + _as_json("id", left_out))
     else:
@@ -284,7 +287,8 @@ def _print_totals(whose: str, entries: list[AuditEntry]) -> None:
 def errata(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """The printed forms that are refuted: the counterexample and the corrected form of each."""
     entries = [e for e in _audited(paper, topic) if e.status == "erratum"]
-    left_out = (*_left_out(topic), *broken("study"))
+    ledgers = [Broken(place, "", reason) for place, reason in broken_ledgers()]
+    left_out = (*_left_out(topic), *broken("study"), *ledgers)
     _tell(left_out)
     if as_json:
         print_json([e.as_json() for e in entries] + _as_json("id", left_out))
@@ -451,10 +455,10 @@ def _evidence(verdict: Any) -> list[str]:
 
 def _audited(paper: str | None, topic: str | None) -> list[AuditEntry]:
     from symdyn.catalogue.auditing import audit as decide
-    from symdyn.catalogue.paper import PAPERS, ledger
+    from symdyn.catalogue.paper import ledger, papers
 
-    if paper is not None and paper not in PAPERS:
-        raise RequestError(f"unknown paper '{paper}'. {near(paper, PAPERS)}")
+    if paper is not None and paper not in papers():
+        raise RequestError(f"unknown paper '{paper}'. {near(paper, papers())}")
     topics = {e.topic for e in ledger(paper).values()}
     own = [e.key for e in index() if e.topic == topic]
     if own and topic not in {e.topic for e in ledger().values()}:

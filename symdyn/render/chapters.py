@@ -163,14 +163,15 @@ def formula(statement: Statement, topic: str) -> Formula:
 
 
 def chapters(progress: Progress | None = None) -> tuple[Chapter, ...]:
-    """One chapter for each topic that has results, in ledger order."""
-    topics = {e.topic for e in index()}
-    wanted = dict.fromkeys(e.topic for e in ledger().values() if e.topic in topics)
+    """One chapter for each topic that has results: in ledger order, then those that no ledger has."""
+    topics = dict.fromkeys(e.topic for e in index())
+    wanted = dict.fromkeys([*(e.topic for e in ledger().values() if e.topic in topics), *topics])
     return tuple(_chapter(topic, progress) for topic in wanted)
 
 
 def _chapter(topic: str, progress: Progress | None) -> Chapter:
-    audited = audit(topic=topic, progress=progress)
+    known = any(e.topic == topic for e in ledger().values())
+    audited = audit(topic=topic, progress=progress) if known else []
     forms = printed_forms(topic)
     sections = tuple(_section(e, forms) for e in audited)
     keys = [e.key for e in index() if e.topic == topic]

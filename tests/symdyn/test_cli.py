@@ -212,7 +212,7 @@ def test_show_names_what_computes_and_what_confronts_a_result(symdyn) -> None:
     assert "confronted by: kunin2024.fig-basins" in out
 
 
-@pytest.mark.parametrize("command", ["show", "verify", "cite"])
+@pytest.mark.parametrize("command", ["verify", "cite"])
 def test_an_entry_that_a_study_settles_is_not_called_open(symdyn, command: str) -> None:
     answer = symdyn(command, "kunin2024.fig-basins")
     assert answer.status == 2
@@ -385,7 +385,7 @@ def test_audit_as_json_has_the_agreed_fields_in_ledger_order(symdyn, audited) ->
         entry("conditional", hypothesis="h", counterexample="x = 2"),
     )
     holds, erratum, conditional = json.loads(symdyn("audit", "--json").out)
-    common = {"id", "topic", "status", "grade", "results", "seconds"}
+    common = {"id", "topic", "status", "grade", "results", "computed_by", "confronted_by", "seconds"}
     assert set(holds) == common
     assert set(erratum) == common | {"printed", "counterexample", "corrected", "severity"}
     assert set(conditional) == common | {"hypothesis", "counterexample"}

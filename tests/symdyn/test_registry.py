@@ -259,5 +259,5 @@ def test_a_topic_without_a_glossary_is_shown_and_says_why_it_does_not_compile(pa
         cli.main()
     assert not exit_status.value.code
     assert "The square of a sum" in capsys.readouterr().out
-    with pytest.raises(TypeError, match=r'none is declared with symdyn\.notation\.glossary\("sums"\)'):
+    with pytest.raises(TypeError, match=r'none is declared with symdyn\.glossary\("sums"\)'):
         load("sums.square")(1.0)

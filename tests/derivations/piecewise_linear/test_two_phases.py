@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from derivations.piecewise_linear.regimes.neuron_regimes import two_phases
+from derivations.piecewise_linear.regimes import two_phases
 from symdyn.catalogue.auditing import audit
 
 X, Y = np.array([[1.0, 0.0]]), np.array([1.0])

@@ -11,7 +11,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 import derivations.single_neuron as functions
-from derivations.single_neuron.basins.final_sign import final_sign as basins
+from derivations.single_neuron.basins import final_sign as basins
 from derivations.single_neuron.solution import balanced_bernoulli, riccati, unified, upstream
 from derivations.single_neuron.symbols import a0 as start
 from derivations.single_neuron.symbols import delta, omega0, s, t
