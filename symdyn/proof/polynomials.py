@@ -13,6 +13,8 @@ import flint
 import sympy as sp
 from sympy.polys.rings import PolyElement, PolyRing
 
+from symdyn.proof.undecided import Undecided
+
 MEMORY = 4096
 """Polynomials whose factors, and pairs whose common divisors, are remembered."""
 
@@ -62,7 +64,8 @@ def exact_square_root(p: PolyElement) -> PolyElement | None:
 def factor_list(p: PolyElement) -> Factors:
     """The content and the irreducible factors of a polynomial with their exponents, the simplest first.
 
-    Factors have integer coefficients without a common divisor, the leading one positive.
+    Factors have integer coefficients without a common divisor, the leading one positive. Raises Undecided for a
+    polynomial that FLINT has no numbers for.
     """
     content, factors = _factored(p)
     return content, list(factors)
@@ -71,7 +74,10 @@ def factor_list(p: PolyElement) -> Factors:
 @lru_cache(MEMORY)
 def _factored(p: PolyElement) -> Factors:
     used, (poly,), (scale,) = _in_flint(p)
-    content, found = poly.factor()
+    try:
+        content, found = poly.factor()
+    except OverflowError as obstacle:
+        raise Undecided(f"a polynomial of {len(p)} terms is too large to be factored") from obstacle
     left = poly.context().constant(content)
     for factor, exponent in found:
         left = left * factor**exponent
