@@ -2,8 +2,8 @@
 
 The ledger lists every equation, theorem, figure and experiment of a paper under a stable id, transcribed as
 printed. It is data of the package that holds the derivations: a folder `ledger` in the package of a topic, or beside
-it, with `papers.yaml` (the BibTeX record of each paper) and a file for each paper (`derivations/ledger/kunin2024.yaml`). It
-carries no verdicts: those come from the registry, by calculation.
+it, with `papers.yaml` (the BibTeX record of each paper) and a file for each paper
+(`derivations/ledger/kunin2024.yaml`). It carries no verdicts: those come from the registry, by calculation.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class Result:
         if self.topic not in GLOSSARIES:
             raise TypeError(
                 f"{self.key} cannot be compiled: arguments are named by a glossary of the topic, and none is declared "
-                f'with symdyn.statements.notation.glossary("{self.topic}")'
+                f'with symdyn.glossary("{self.topic}")'
             )
         glossary = GLOSSARIES[self.topic]
         present = vocabulary_of(self.value)

@@ -286,6 +286,8 @@ def _print_totals(whose: str, entries: list[AuditEntry]) -> None:
 @app.command()
 def errata(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """The printed forms that are refuted: the counterexample and the corrected form of each."""
+    from symdyn.catalogue.paper import broken_ledgers
+
     entries = [e for e in _audited(paper, topic) if e.status == "erratum"]
     ledgers = [Broken(place, "", reason) for place, reason in broken_ledgers()]
     left_out = (*_left_out(topic), *broken("study"), *ledgers)

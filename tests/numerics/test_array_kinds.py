@@ -23,6 +23,7 @@ import torch
 
 import derivations
 import numerics
+from numerics.lab.study import Study
 from numerics.measures import balances as conserved
 from numerics.measures import kernels
 from symdyn.calculus.matrix import Letter
@@ -176,11 +177,13 @@ def found_entries() -> dict:
     found, listed = {}, set()
     for info in pkgutil.walk_packages(numerics.__path__, "numerics."):
         place = info.name.removeprefix("numerics.")
-        if place.split(".")[0] not in entries.MACHINERY:
-            found |= {f"{place}.{name}": value for name, value in public(importlib.import_module(info.name))}
+        module = importlib.import_module(info.name)
+        of_a_study = any(isinstance(value, Study) for value in vars(module).values())
+        if place not in entries.MACHINERY and not of_a_study:
+            found |= {f"{place}.{name}": value for name, value in public(module)}
     for topic in TOPICS:
-        module = importlib.import_module(f"derivations.{topic}.functions")
-        made = {f"{topic}.functions.{name}": getattr(module, name) for name in module.__all__}
+        module = importlib.import_module(f"derivations.{topic}")
+        made = {f"{topic}.{name}": getattr(module, name) for name in module.EVALUATORS}
         found, listed = found | made, listed | set(made.values())
     for info in pkgutil.walk_packages(derivations.__path__, "derivations."):
         for name, value in public(importlib.import_module(info.name)):

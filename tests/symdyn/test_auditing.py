@@ -245,6 +245,8 @@ def test_open_is_never_worse_than_reported():
         "status": "open",
         "grade": "",
         "results": [],
+        "computed_by": [],
+        "confronted_by": [],
         "seconds": 0.0,
     }
 
