@@ -9,7 +9,6 @@ import torch
 from derivations import wide_linear
 from derivations.wide_linear import (
     conserved,
-    functions,
     isotropic_init,
     isotropic_preconditioner,
     neuron_preconditioners,
@@ -38,9 +37,9 @@ def test_the_package_offers_every_function_by_name_whatever_modules_are_loaded()
     for entry in index():
         if entry.topic == "wide_linear":
             importlib.import_module(entry.module)
-    for name in functions.__all__:
-        if name != "LinearFlow":
-            assert getattr(wide_linear, name) is getattr(functions, name)
+    for name, module in wide_linear.EVALUATORS.items():
+        made = importlib.import_module(f"derivations.wide_linear.evaluators.{module}")
+        assert getattr(wide_linear, name) is getattr(made, name)
 
 
 def test_vec_stacks_columns_unlike_flattening():
