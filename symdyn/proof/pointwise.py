@@ -13,6 +13,7 @@ from typing import Any
 import flint
 import sympy as sp
 
+from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot
 from symdyn.proof.numbers import FINE, FUNCTIONS, WIDTH, bits_of_literals
 
@@ -112,12 +113,12 @@ class _Evaluation:
     def _symbol(self, symbol: sp.Symbol) -> Value:
         if symbol in self.point:
             value = self.point[symbol]
-            return self.of(sp.sympify(value))
+            return self.of(formula(value))
         if isinstance(symbol, Dot) and symbol.left in self.point and symbol.right in self.point:
             pairs = zip(self.point[symbol.left], self.point[symbol.right], strict=True)
             out: Value = flint.fmpq(0)
             for p, q in pairs:
-                out = _added(out, _multiplied(self.of(sp.sympify(p)), self.of(sp.sympify(q))))
+                out = _added(out, _multiplied(self.of(formula(p)), self.of(formula(q))))
             return out
         raise Untold(f"{symbol} has no value")
 

@@ -39,7 +39,7 @@ def test_torch_dtype_is_decided_by_tensors():
 
 def test_torch_is_not_imported_for_numpy_arguments():
     code = (
-        "import sys; from symdyn.compile import arrays; arrays.collect(x=1.0);"
+        "import sys; from symdyn.arrays import backends; backends.collect(x=1.0);"
         "sys.exit('torch' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
