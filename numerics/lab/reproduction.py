@@ -111,10 +111,16 @@ def spread(count: int, groups: int) -> Sequence[int]:
 _RUN = """
 import json, sys, tempfile
 from pathlib import Path
-from numerics.lab.fingerprint import source_of
-from numerics.lab.store import as_stored
-from numerics.lab.study import load_study
-from numerics.lab.sweep import measure
+try:
+    from numerics.lab.fingerprint import source_of
+    from numerics.lab.store import as_stored
+    from numerics.lab.study import load_study
+    from numerics.lab.sweep import measure
+except ModuleNotFoundError:  # up to version 0.1 these modules lay in `numerics` itself
+    from numerics.fingerprint import source_of
+    from numerics.store import as_stored
+    from numerics.study import load_study
+    from numerics.sweep import measure
 
 key, scale, device, batches = json.loads(sys.stdin.read())
 study = load_study(key)
@@ -133,8 +139,9 @@ class _Beside:
     def __init__(
         self, checkout: Path, stored: Mapping, batches: Sequence[Sequence[Mapping]], device: str
     ) -> None:
-        if not (checkout / "numerics" / "reproduction.py").is_file():
-            raise StudyError(f"{checkout} is no checkout of symdyn: it has no numerics/lab/reproduction.py")
+        places = (checkout / "numerics" / "lab", checkout / "numerics")
+        if not any((place / "fingerprint.py").is_file() for place in places):
+            raise StudyError(f"{checkout} is no checkout of symdyn: it has no numerics/lab/fingerprint.py")
         self._checkout, self._stored = checkout, stored
         self._process = subprocess.Popen(
             [sys.executable, "-c", _RUN],

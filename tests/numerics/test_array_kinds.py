@@ -250,7 +250,9 @@ def balances_of(inputs):
     return conserved.balances(Chain(*layers), inputs=inputs)
 
 
-VALUES_OF_NOTHING = ("claims.mean", "claims.mean_and_stderr", "claims.mean_at_least", "claims.mean_at_most")
+VALUES_OF_NOTHING = tuple(
+    f"lab.claims.{name}" for name in ("mean", "mean_and_stderr", "mean_at_least", "mean_at_most")
+)
 
 
 def emptied(label: str, function, arguments: dict, counts: Counter, wrong: list, base=lambda x: x) -> None:
@@ -296,7 +298,7 @@ def test_late_times_have_the_value_of_the_limit_or_are_refused():
             found, wanted = (quietly(called(name), **{**arguments, "t": t}) for t in (1e300, 1e4))
             right = not isinstance(found, Exception) and same(found, wanted, False)
             count(counts, wrong, name, "right" if right else f"{found!r:.80} instead of {wanted!r:.80}")
-    for name in ("flows.gradient_flow", "flows.wide_gradient_flow"):
+    for name in ("training.flows.gradient_flow", "training.flows.wide_gradient_flow"):
         found = outcome(partial(called(name), **entries.ENTRIES[name]), "times", "late", [0.0, 1e300], NONE)
         count(counts, wrong, name, found)
     for result in compiled_results():

@@ -340,7 +340,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
 
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "NEEDED", ("torch", "no_such_package_at_all"))
-    with pytest.raises(StudyError, match=r"needs no_such_package_at_all: .*symdyn-learning\[numerics\]"):
+    with pytest.raises(StudyError, match=r"needs no_such_package_at_all: .*pip install -e '\.\[numerics\]'"):
         quiet(toy([]), "smoke", out=tmp_path)
 
 

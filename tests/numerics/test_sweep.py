@@ -384,7 +384,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch, address):
 
 def test_a_scheduler_without_dask_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(StudyError, match="symdyn-learning\\[cluster\\]"), workers(1, "tcp://127.0.0.1:9"):
+    with pytest.raises(StudyError, match=r"pip install -e '\.\[cluster\]'"), workers(1, "tcp://127.0.0.1:9"):
         pass
 
 
