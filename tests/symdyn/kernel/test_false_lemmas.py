@@ -172,6 +172,17 @@ CASES = {
             "by the square": ({"H2": "x*z**2 = y*z**2"}, "x = y", {"x": 1, "y": 0, "z": 0}),
         },
     ),
+    "replacement": Case(
+        "x y z",
+        {"H1": "z > 0", "H2": "x*z = y*z"},
+        "x = y",
+        lambda x, y, z: [U("H1"), U("H2"), C(x - y, (), by=E((Rule(x * z - y * z, "x"),)))],
+        {
+            "with what may be zero": ({"H1": "z >= 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
+            "with anything": ({"H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
+            "by another": ({"H1": "z > 0", "H2": "x*z = 2*y*z"}, "x = y", {"x": 2, "y": 1, "z": 1}),
+        },
+    ),
     "quotient": Case(
         "x y",
         {"H1": "x > 0", "H2": "y = 1/x"},
