@@ -183,6 +183,17 @@ CASES = {
             "by another": ({"H1": "z > 0", "H2": "x*z = 2*y*z"}, "x = y", {"x": 2, "y": 1, "z": 1}),
         },
     ),
+    "sign of a quotient": Case(
+        "x y",
+        {"H1": "x > 0", "H2": "y > 0"},
+        "x/y > 0",
+        lambda x, y: [U("H1"), U("H2"), C(x * y, (M(1, ((x, 1), (y, 1))),))],
+        {
+            "with a negative denominator": ({"H1": "x > 0", "H2": "y < 0"}, "x/y > 0", {"x": 1, "y": -1}),
+            "with one of any sign": ({"H1": "x > 0", "H2": "y <> 0"}, "x/y > 0", {"x": 1, "y": -1}),
+            "above the numerator": ({"H1": "x > 0", "H2": "y > 0"}, "x/y > x", {"x": 1, "y": 2}),
+        },
+    ),
     "quotient": Case(
         "x y",
         {"H1": "x > 0", "H2": "y = 1/x"},
