@@ -699,6 +699,7 @@ class Search:
             return self._of_product(p, content, [(f, int(e)) for f, e in factors], want, depth)
         for way in (
             self._of_terms,
+            self._of_multiple,
             self._of_root,
             self._of_shift,
             self._of_square,
@@ -867,6 +868,20 @@ class Search:
                 ):
                     continue
                 if self.do(Combination(p, terms)) and self.context.sign(p).within(want):
+                    return True
+        return False
+
+    def _of_multiple(self, p: Polynomial, want: Sign, depth: int) -> bool:
+        """From the sign of what is known of c p, with a factor c whose sign is known."""
+        for q in list(self.facts.values()):
+            if self.context.sign(q) in (Sign.ANY, Sign.ZERO) or not occurring(p) <= occurring(q):
+                continue
+            if len(q) < len(p) or q == p or occurring(q) & set(self.values):
+                continue
+            factor, rest = divmod(q, p)
+            if rest == 0 and self.context.sign(factor).without_zero:
+                step = Combination(p, (Monomial(1, ((q, 1),)),), Monomial(1, ((factor, 1),)))
+                if self.do(step) and self.context.sign(p).within(want):
                     return True
         return False
 

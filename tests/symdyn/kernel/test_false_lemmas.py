@@ -32,6 +32,7 @@ from symdyn.kernel import (
     Use,
     check,
 )
+from symdyn.kernel.steps import Context
 from symdyn.proof.certificates import NotFound, certificate
 from tests.symdyn.kernel.lemmas_of_tests import false_at, gens, lemma
 
@@ -170,6 +171,28 @@ CASES = {
             "by what may be zero": ({"H1": "z >= 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
             "by zero": ({"H1": "z = 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
             "by the square": ({"H2": "x*z**2 = y*z**2"}, "x = y", {"x": 1, "y": 0, "z": 0}),
+        },
+    ),
+    "replacement": Case(
+        "x y z",
+        {"H1": "z > 0", "H2": "x*z = y*z"},
+        "x = y",
+        lambda x, y, z: [U("H1"), U("H2"), C(x - y, (), by=E((Rule(x * z - y * z, "x"),)))],
+        {
+            "with what may be zero": ({"H1": "z >= 0", "H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
+            "with anything": ({"H2": "x*z = y*z"}, "x = y", {"x": 1, "y": 0, "z": 0}),
+            "by another": ({"H1": "z > 0", "H2": "x*z = 2*y*z"}, "x = y", {"x": 2, "y": 1, "z": 1}),
+        },
+    ),
+    "sign of a quotient": Case(
+        "x y",
+        {"H1": "x > 0", "H2": "y > 0"},
+        "x/y > 0",
+        lambda x, y: [U("H1"), U("H2"), C(x * y, (M(1, ((x, 1), (y, 1))),))],
+        {
+            "with a negative denominator": ({"H1": "x > 0", "H2": "y < 0"}, "x/y > 0", {"x": 1, "y": -1}),
+            "with one of any sign": ({"H1": "x > 0", "H2": "y <> 0"}, "x/y > 0", {"x": 1, "y": -1}),
+            "above the numerator": ({"H1": "x > 0", "H2": "y > 0"}, "x/y > x", {"x": 1, "y": 2}),
         },
     ),
     "quotient": Case(
@@ -524,8 +547,6 @@ def attempts(case: Case, made: Lemma) -> list[Proof]:
 
 def turned(case: Case, made: Lemma, steps: list[Step]) -> list[Step]:
     """The neighbour's terms, put forward for the goal of this lemma."""
-    from symdyn.kernel.steps import Context
-
     of = gens(f"{case.variables} {case.roots}".strip())
     one = next(iter(of.values())) * 0 + 1
     context = Context(one.context(), frozenset(of))
@@ -558,10 +579,10 @@ def test_how_many_are_tried() -> None:
 
 
 MALFORMED = {
-    "a fraction of floats": lambda x: Combination(x, (Monomial(0.5, ((x, 1),)),)),
+    "a fraction of floats": lambda x: Combination(x**2, (Monomial(1.0, ((x, 2),)),)),
     "a negative power": lambda x: Combination(x, (Monomial(1, ((x, -1),)),)),
     "a power of a half": lambda x: Combination(x, (Monomial(1, ((x, fmpq(1, 2)),)),)),
-    "another ring": lambda x: Combination(gens("y")["y"], (Monomial(1),)),
+    "another ring": lambda x: Combination(gens("y")["y"] ** 2, (Monomial(1, ((gens("y")["y"], 2),)),)),
     "a root of a root's name": lambda x: Root("x", 2, x * 0 + 1, x * 0 + 1),
     "a root of no name": lambda x: Root("c", 2, x * 0 + 1, x * 0 + 1),
     "a zeroth root": lambda x: Root("b", 0, x * 0 + 1, x * 0 + 1),
@@ -569,16 +590,30 @@ MALFORMED = {
     "no rule": lambda x: Combination(x, (), by=Equations((Rule(x * 0, "x"),))),
     "a rule of its own": lambda x: Combination(x, (), by=Equations((Rule(x, "x"),))),
     "an unknown hypothesis": lambda x: Use("H9"),
-    "a variable that is not introduced": lambda x: Combination(gens("x b")["b"], (Monomial(1),)),
+    "a variable that is not introduced": lambda x: Combination(
+        gens("x b")["b"] ** 2, (Monomial(1, ((gens("x b")["b"], 2),)),)
+    ),
 }
 
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_what_is_no_step_is_refused(name: str) -> None:
-    made = lemma("x", {}, "x > 0")
     x = gens("x b")["x"]
-    with pytest.raises((Refused, TypeError, ValueError)):
-        check(made, Proof((Section((MALFORMED[name](x),)),), ("b",)))
+    context = Context(x.context(), frozenset({"x"}))
+    with pytest.raises(Refused):
+        MALFORMED[name](x).check(context)
+
+
+def test_a_new_root_is_no_old_variable() -> None:
+    made = lemma("x", {}, "x >= 0")
+    one = gens("x b")["x"] * 0 + 1
+    with pytest.raises(Refused):
+        check(made, Proof((Section((Root("x", 2, one, one),)),), ("b",)))
+    with pytest.raises(Refused):
+        check(made, Proof((Section(()),), ("x",)))
+    twice = (Root("b", 2, one, one), Root("b", 2, 4 * one, one))
+    with pytest.raises(Refused, match="new"):
+        check(lemma("x", {}, "x**2 >= 0"), Proof((Section(twice),), ("b",)))
 
 
 def test_hypotheses_that_contradict_each_other_say_nothing() -> None:
