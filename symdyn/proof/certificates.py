@@ -876,7 +876,7 @@ class Search:
         for q in list(self.facts.values()):
             if self.context.sign(q) in (Sign.ANY, Sign.ZERO) or not occurring(p) <= occurring(q):
                 continue
-            if len(q) < len(p) or q == p or occurring(q) & set(self.values):
+            if p == 0 or len(q) < len(p) or q == p or occurring(q) & set(self.values):
                 continue
             factor, rest = divmod(q, p)
             if rest == 0 and self.context.sign(factor).without_zero:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numerics.lab.evidence
 from symdyn.catalogue.paper import ledger
 from symdyn.render import prose
 
-EVIDENCE = Path(numerics.lab.evidence.__file__).parent
+EVIDENCE = numerics.lab.evidence.FOLDER
 SENTENCE = r"If $\delta<0$ then ‖β‖² grows by 5 % & δ̇ = 0."
 
 
