@@ -29,6 +29,8 @@ STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
 AT_MOST_LOST = 10.0
 """Seconds of verification after which the verdicts reached so far are written."""
 
+DIED = "the process that verified"
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -156,7 +158,7 @@ def verify_all(
     """Verdicts on results and printed forms by key, from the cache or computed on several processes.
 
     A result is worth no more than what it stands on, all the way down. What cannot be verified, since its module cannot
-    be imported for instance, is UNKNOWN and says why.
+    be imported for instance, is INVALID and says why.
     """
     jobs = list(jobs)
     entries = {e.key: e for e in index("result")}
@@ -260,7 +262,7 @@ def _answers(futures: dict[Future[Any], IndexEntry]) -> Iterable[tuple[IndexEntr
             try:
                 yield job, *pool.submit(_attempt, job.kind, job.key).result()
             except BrokenExecutor:
-                yield job, None, f"the process that verified '{job.key}' died: correct {job.module}"
+                yield job, None, f"{DIED} '{job.key}' died: correct {job.module}"
 
 
 def _attempt(kind: str, key: str) -> tuple[Any, str]:
@@ -272,7 +274,9 @@ def _attempt(kind: str, key: str) -> tuple[Any, str]:
 
 
 def _hindered(job: IndexEntry, obstacle: str) -> Any:
-    verdict = Verdict("UNKNOWN", "tested", f"cannot be verified: {obstacle}")
+    """What its own code hinders is invalid; where a process died, that may have been for another reason."""
+    outcome = "UNKNOWN" if obstacle.startswith(DIED) else "INVALID"
+    verdict = Verdict(outcome, "tested", f"cannot be verified: {obstacle}")
     return verdict if job.kind == "result" else PrintedVerdict(job.key, verdict)
 
 

@@ -21,7 +21,8 @@ GRADES = (
 )
 """Grades, strongest first. A definition has nothing to verify, so it never weakens what stands on it."""
 
-OUTCOMES = ("PROVED", "AGREES", "ARGUED", "REFUTED", "UNKNOWN")
+OUTCOMES = ("PROVED", "AGREES", "ARGUED", "REFUTED", "UNKNOWN", "INVALID")
+"""INVALID: what is declared could not be verified at all, as its module or its derivation raises an error."""
 
 
 @dataclass(frozen=True)

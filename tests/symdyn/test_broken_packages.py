@@ -242,7 +242,7 @@ def test_modules_that_raise_are_rows_and_the_others_are_verified(
         counts["tried"] += 1
         verdict = verdicts[key]
         named = (
-            verdict.outcome == "UNKNOWN"
+            verdict.outcome == "INVALID"
             and f"'{key.partition('.')[0]}.argument' cannot be imported" in verdict.evidence
         )
         counts["refused" if named else "wrong"] += 1
@@ -250,7 +250,7 @@ def test_modules_that_raise_are_rows_and_the_others_are_verified(
             load(key)
     assert verdicts[WHOLE].holds
     again = auditing.verify_all([e for e in index() if e.key == jobs[0]], use_cache=True)
-    assert again[jobs[0]].outcome == "UNKNOWN"  # an obstacle is not remembered
+    assert again[jobs[0]].outcome == "INVALID"  # an obstacle is not remembered
     monkeypatch.setattr(auditing.os, "cpu_count", lambda: 1)
     status, out, _ = symdyn("verify", WHOLE, *jobs)
     assert status == 1 and all(key in out for key in (WHOLE, *jobs))
