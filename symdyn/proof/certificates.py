@@ -659,7 +659,7 @@ class Search:
         """Whether p is seen to have one of the wanted signs; the steps that show it are taken."""
         if self.context.sign(p).within(want):
             return True
-        if depth <= 0 or len(p) > LARGEST:
+        if depth <= 0 or len(p) > LARGEST or constant(p) is not None:
             return False
         self._late()
         mark = (key(p), want.value)
