@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -154,3 +157,28 @@ def test_the_names_of_symdyn_are_no_modules_of_it() -> None:
         "assert [n for n in symdyn.__all__ if isinstance(getattr(symdyn, n), types.ModuleType)] == []\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("room", ["measures", "starts", "training"])
+def test_the_rooms_of_the_laboratory_offer_what_is_public_in_them(room: str) -> None:
+    package = importlib.import_module(f"numerics.{room}")
+    assert len(dir(package)) > 2
+    for info in pkgutil.walk_packages(package.__path__, f"numerics.{room}."):
+        importlib.import_module(info.name)
+    for name in dir(package):
+        offered = getattr(package, name)
+        assert callable(offered) and offered.__doc__, name
+        assert offered.__module__.startswith(f"numerics.{room}."), name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'; it offers"):
+        package.nothing  # noqa: B018
+    assert not {"torch", "scipy"} & loaded_by(f"import numerics.{room}")
+
+
+def test_the_signature_of_a_result_is_that_of_its_function() -> None:
+    from derivations.single_neuron import conserved_delta, global_minima
+    from symdyn import Result
+
+    assert list(inspect.signature(conserved_delta).parameters)[:4] == ["a", "w", "eta_a", "eta_w"]
+    assert next(iter(inspect.signature(Result).parameters)) == "function"
+    assert global_minima.value is None
+    assert list(inspect.signature(global_minima).parameters) == ["args", "kwargs"]

@@ -83,7 +83,7 @@ def groups(layer: nn.Module) -> int:
 def neighbours(network, inputs=None) -> tuple[list[Pair], list[str]]:
     """The neighbouring layers of a network that have a balance, and why the others have none.
 
-    ``network`` and ``inputs`` as in ``numerics.measures.balances.balances``, with the same errors.
+    ``network`` and ``inputs`` as in ``numerics.measures.conserved.balances``, with the same errors.
     """
     if isinstance(network, list | tuple):
         network = nn.Sequential(*network)

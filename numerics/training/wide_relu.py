@@ -56,7 +56,7 @@ def measures(a0, W0, X, y, *, fitted: float, step: float, most_steps: int) -> di
 
     Five digits each. Steps as in ``descend``.
     """
-    from numerics.measures.balances import neuron_deltas
+    from numerics.measures.conserved import neuron_deltas
     from numerics.measures.kernels import kernel_distance, two_layer_ntk
 
     a0, W0, X, y = plain(a0=a0, W0=W0, X=X, y=y)

@@ -67,3 +67,22 @@ def _results(package: str) -> list[Any]:
     from symdyn.catalogue.registry import index
 
     return [e for e in index() if home(e.module) == package]
+
+
+def listed(
+    package: str, names: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package that offers what its modules define, each loaded when it is first named.
+
+    `names` lists for each module what the package offers of it.
+    """
+    where = {name: module for module, offered_names in names.items() for name in offered_names}
+
+    def found(name: str) -> Any:
+        if name not in where:
+            raise AttributeError(
+                f"module '{package}' has no attribute '{name}'; it offers {', '.join(where)}"
+            )
+        return getattr(importlib.import_module(f"{package}.{where[name]}"), name)
+
+    return found, lambda: sorted(where)

@@ -43,8 +43,19 @@ class Step:
         return f"$\\displaystyle {self.latex}$"
 
 
+class _Signature:
+    """The signature of the compiled function of a result, for `inspect.signature` and editors."""
+
+    def __get__(self, result: Result | None, owner: type) -> Any:
+        if result is None or result.value is None:
+            raise AttributeError("__signature__")
+        return result.compiled.__signature__
+
+
 class Result:
     """A derived, verified, printable and, where it states a function, callable result."""
+
+    __signature__ = _Signature()
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ NO_ARRAYS = (
     "lab.claims.Claim",
     "lab.claims.Measurement",
     "lab.claims.Measurements",
-    "measures.balances.DriftRecorder",
+    "measures.conserved.DriftRecorder",
     "training.continual.drawn_sequences",
     "training.continual.foretold_and_measured",
     "training.continual.random_sequence",
@@ -211,9 +211,9 @@ ENTRIES = {
     "lab.claims.rank_correlation": {"first": CURVES[1], "second": TIMES},
     "lab.claims.ratios": {"first": CURVES[0], "second": 1 + TIMES},
     "lab.claims.relative_deviations": {"first": CURVES[0], "second": 1 + TIMES},
-    "measures.balances.layer_balance": {"A": STACK, "W": STACK + 1, **BATCH_RATES},
-    "measures.balances.neuron_deltas": {"a": M, "W": STACK, **BATCH_RATES},
-    "measures.balances.single_neuron_delta": {"a": ONE, "w": M, **BATCH_RATES},
+    "measures.conserved.layer_balance": {"A": STACK, "W": STACK + 1, **BATCH_RATES},
+    "measures.conserved.neuron_deltas": {"a": M, "W": STACK, **BATCH_RATES},
+    "measures.conserved.single_neuron_delta": {"a": ONE, "w": M, **BATCH_RATES},
     "training.continual.correlation": {"X": M, "Y": S},
     "training.continual.imbalance": {"W1": M, "W2": S},
     "training.continual.losses": {"W1": STACK, "W2": STACK, "X": STACK, "Y": STACK, "activation": "relu"},
@@ -403,4 +403,4 @@ LEFT_OUT = {
     "wide_linear.neuron_sum": {"betas", "deltas"},
 }
 # What a network of the user takes is for the network to say.
-OF_A_NETWORK = ("measures.kernels.ntk", "measures.balances.balances", "networks.two_layer.activation")
+OF_A_NETWORK = ("measures.kernels.ntk", "measures.conserved.balances", "networks.two_layer.activation")

@@ -24,8 +24,7 @@ import torch
 import derivations
 import numerics
 from numerics.lab.study import Study
-from numerics.measures import balances as conserved
-from numerics.measures import kernels
+from numerics.measures import conserved, kernels
 from symdyn.calculus.matrix import Letter
 from symdyn.calculus.vectors import Vector
 from symdyn.catalogue.registry import load, results

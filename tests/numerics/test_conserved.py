@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from numerics.lab.order import fit_order, has_order
-from numerics.measures.balances import (
+from numerics.measures.conserved import (
     DriftRecorder,
     balances,
     layer_balance,

@@ -623,7 +623,7 @@ def test_moving_five_modules_leaves_all_evidence_current_and_an_edit_makes_stale
     moved = _hashes(folder)
     assert moved == {key: source_of(e.module, e.attribute).hash for key, e in index().items()}
     assert len(moved) == len(list(FOLDER.glob("*.json")))
-    balances = folder / "numerics" / "measures" / "balances.py"
+    balances = folder / "numerics" / "measures" / "conserved.py"
     text = balances.read_text(encoding="utf-8")
     edited = text.replace(
         "return eta_w * a * a - eta_a * (w * w).sum(-1)", "return eta_w * a**2 - eta_a * (w * w).sum(-1)"

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import parametrizations
 
-from numerics.measures.balances import DriftRecorder, balances
+from numerics.measures.conserved import DriftRecorder, balances
 from numerics.measures.kernels import ntk
 
 RIGHT = "right"

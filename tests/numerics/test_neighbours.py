@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.utils import parametrizations, prune
 
 from numerics.lab.order import fit_order, has_order
-from numerics.measures.balances import DriftRecorder, balances
+from numerics.measures.conserved import DriftRecorder, balances
 
 TIME, COUNTS = 0.08, (40, 80, 160)
 

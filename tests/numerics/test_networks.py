@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from numerics.measures.balances import DriftRecorder, single_neuron_delta
+from numerics.measures.conserved import DriftRecorder, single_neuron_delta
 from numerics.measures.kernels import kernel_distance, ntk, single_neuron_ntk, two_layer_linear_ntk
 from numerics.networks.linear import WideLinear
 from numerics.networks.single_neuron import SingleNeuron

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numerics.lab.claims import Measurement
-from numerics.measures.balances import neuron_deltas
+from numerics.measures.conserved import neuron_deltas
 from numerics.studies.piecewise_linear.phase_plane import SIDES, by_point, exponents, on_side, side
 from numerics.training.wide_relu import (
     BINS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numerics.measures.arrays import doubles, plain
-from numerics.measures.balances import single_neuron_delta
+from numerics.measures.conserved import single_neuron_delta
 from numerics.measures.kernels import single_neuron_ntk
 from numerics.training.flows import Trajectory, sum_of_squares, train_single_neuron
 
