@@ -15,7 +15,7 @@ from typing import Any
 from symdyn.catalogue.cache import Cache
 from symdyn.catalogue.implements import computed_by
 from symdyn.catalogue.packages import home, said
-from symdyn.catalogue.paper import Entry, ledger
+from symdyn.catalogue.paper import Entry, entry, ledger
 from symdyn.catalogue.registry import IndexEntry, confronted_by, index, load, load_printed, verify_study
 from symdyn.catalogue.result import PrintedVerdict
 from symdyn.proof.budget import bound_memory
@@ -121,7 +121,7 @@ def audit(
 
 def remembered(ledger_id: str) -> AuditEntry | None:
     """An entry as it was decided last, from the cache alone; None where one of its verdicts is not there."""
-    (e,) = (e for e in ledger().values() if e.id == ledger_id)
+    e = entry(ledger_id)
     jobs = [r for r in (*index("result"), *index("printed")) if ledger_id in r.ledger]
     opened = {home(job.module): Cache(home(job.module)) for job in jobs}
     found: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from symdyn.catalogue.packages import DERIVATIONS, PackageError, declarations, package_files, packages
+from symdyn.catalogue.packages import DERIVATIONS, PackageError, declarations, naming, package_files, packages
 
 Tied = TypeVar("Tied", bound=Callable[..., Any])
 _KEY = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -90,5 +90,12 @@ def _declared(module: str, file: Path) -> list[Tie]:
 
 
 def computed_by(key: str) -> tuple[Tie, ...]:
-    """The functions that compute a result."""
-    return tuple(tie for tie in ties() if key in tie.keys)
+    """The functions that compute a result. As long as the table of all ties is not there, only files are parsed that
+    name the key.
+    """
+    found = ties() if ties.cache_info().currsize else _naming(key)
+    return tuple(tie for tie in found if key in tie.keys)
+
+
+def _naming(key: str) -> list[Tie]:
+    return [tie for _, module, file in naming(DERIVATIONS, key) for tie in _declared(module, file)]

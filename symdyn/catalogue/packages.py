@@ -96,6 +96,22 @@ def below(package: str, folder: Path, above: tuple[Path, ...] = ()) -> Iterator[
             yield from below(name, file, above)
 
 
+def naming(group: str, text: str) -> Iterator[tuple[str, str, Path]]:
+    """Topic, module and file of what names a text in the packages of a group; what cannot be read names nothing."""
+    for topic, package in packages(group).items():
+        try:
+            files = list(package_files(package))
+        except PackageError:
+            continue
+        for module, file in files:
+            try:
+                named = file.is_file() and text.encode() in file.read_bytes()
+            except OSError:
+                continue
+            if named:
+                yield topic, module, file
+
+
 def packages_of_all_kinds() -> dict[str, str]:
     """The packages that announce themselves, with the names under which they do: of several, that of their folder."""
     return _found_on(tuple(sys.path))

@@ -24,6 +24,7 @@ from symdyn.catalogue.packages import (
     announced,
     declarations,
     imported,
+    naming,
     package_files,
     packages,
 )
@@ -167,8 +168,18 @@ def _literal(call: ast.Call, keyword: str) -> Any:
 
 
 def confronted_by(key: str) -> tuple[IndexEntry, ...]:
-    """The studies that confront a result with trained networks."""
-    return tuple(e for e in index("study") if key in e.confronts)
+    """The studies that confront a result with trained networks. As long as nothing was indexed, only files are parsed
+    that name the key.
+    """
+    if index.cache_info().currsize:
+        return tuple(e for e in index("study") if key in e.confronts)
+    found = []
+    for topic, module, file in naming(STUDIES, key):
+        try:
+            found += [e for e in _scan(topic, module, file) if e.kind == "study" and key in e.confronts]
+        except PackageError:  # told by the index
+            continue
+    return tuple(found)
 
 
 def _ledger_ids(call: ast.Call, file: Path) -> tuple[str, ...]:

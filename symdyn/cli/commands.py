@@ -117,9 +117,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """One result, or what settles an entry of the ledger: statement, source, hypotheses, how to call it."""
-    from symdyn.catalogue.paper import ledger
-
-    entry = _entry(key) if key in ledger() else None
+    entry = _entry(key) if _is_entry(key) else None
     results = [_load(name) for name in (_resolve([key]) if entry is None or named(key) else ())]
     described = [_description(result) for result in results]
     if as_json:
@@ -503,12 +501,20 @@ def _told(result: Result) -> dict[str, Any]:
     }
 
 
+def _is_entry(name: str) -> bool:
+    """Whether a name is that of an entry of the ledger; the ledger of its own paper alone is read."""
+    from symdyn.catalogue.paper import ledger, papers
+
+    paper = name.partition(".")[0]
+    return paper in papers() and name in ledger(paper)
+
+
 def _entry(ledger_id: str) -> dict[str, Any]:
     """What is known of an entry of the ledger; its status as the last audit found it, if that still stands."""
     from symdyn.catalogue.auditing import remembered
-    from symdyn.catalogue.paper import ledger
+    from symdyn.catalogue.paper import entry
 
-    e, found = ledger()[ledger_id], remembered(ledger_id)
+    e, found = entry(ledger_id), remembered(ledger_id)
     known = found.as_json() if found is not None else {"id": ledger_id, "topic": e.topic, "status": None}
     return {**known, "where": e.where, "statement": e.statement}
 
