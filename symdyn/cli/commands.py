@@ -191,11 +191,8 @@ def verify(
 @app.command()
 def audit(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """Decide every entry of the ledger: its status, how it is known, and by which results."""
-    from symdyn.catalogue.paper import broken_ledgers
-
     entries = _audited(paper, topic)
-    ledgers = [Broken(place, "", reason) for place, reason in broken_ledgers()]
-    left_out = (*_left_out(topic), *broken("study"), *ledgers)
+    left_out = (*_left_out(topic), *broken("study"), *_ledgers_left_out())
     if as_json:
         print_json([e.as_json() for e in entries] + _as_json("id", left_out))
     else:
@@ -284,11 +281,8 @@ def _print_totals(whose: str, entries: list[AuditEntry]) -> None:
 @app.command()
 def errata(paper: Paper = None, topic: Topic = None, as_json: Json = False) -> None:
     """The printed forms that are refuted: the counterexample and the corrected form of each."""
-    from symdyn.catalogue.paper import broken_ledgers
-
     entries = [e for e in _audited(paper, topic) if e.status == "erratum"]
-    ledgers = [Broken(place, "", reason) for place, reason in broken_ledgers()]
-    left_out = (*_left_out(topic), *broken("study"), *ledgers)
+    left_out = (*_left_out(topic), *broken("study"), *_ledgers_left_out())
     _tell(left_out)
     if as_json:
         print_json([e.as_json() for e in entries] + _as_json("id", left_out))
@@ -394,6 +388,12 @@ def reproduce_study(
 def _left_out(topic: str | None = None) -> tuple[Broken, ...]:
     """What the indices of results and of printed forms leave out."""
     return tuple(dict.fromkeys((*broken("result", topic), *broken("printed", topic))))
+
+
+def _ledgers_left_out() -> list[Broken]:
+    from symdyn.catalogue.paper import broken_ledgers
+
+    return [Broken(place, "", reason) for place, reason in broken_ledgers()]
 
 
 def _as_json(key: str, left_out: Iterable[Broken]) -> list[dict[str, Any]]:
