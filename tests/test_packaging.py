@@ -182,3 +182,12 @@ def test_the_signature_of_a_result_is_that_of_its_function() -> None:
     assert next(iter(inspect.signature(Result).parameters)) == "function"
     assert global_minima.value is None
     assert list(inspect.signature(global_minima).parameters) == ["args", "kwargs"]
+
+
+def test_a_result_that_does_not_compile_may_be_looked_at() -> None:
+    from derivations.single_neuron import radial_hessian
+
+    assert not hasattr(radial_hessian, "__signature__")
+    assert list(inspect.signature(radial_hessian).parameters) == ["args", "kwargs"]
+    with pytest.raises(NotImplementedError, match="cannot be compiled"):
+        radial_hessian(beta=[1.0])

@@ -44,12 +44,18 @@ class Step:
 
 
 class _Signature:
-    """The signature of the compiled function of a result, for `inspect.signature` and editors."""
+    """The signature of the compiled function of a result, for `inspect.signature` and editors.
+
+    The class has its own, and a result that cannot be compiled that of any call, which then says why.
+    """
 
     def __get__(self, result: Result | None, owner: type) -> Any:
-        if result is None or result.value is None:
+        if result is None:
             raise AttributeError("__signature__")
-        return result.compiled.__signature__
+        try:
+            return result.compiled.__signature__
+        except (TypeError, ValueError, NotImplementedError) as obstacle:
+            raise AttributeError(f"no signature: {obstacle}") from obstacle
 
 
 class Result:
