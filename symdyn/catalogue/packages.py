@@ -9,6 +9,7 @@ import ast
 import functools
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -33,13 +34,29 @@ def packages(group: str) -> dict[str, str]:
 def announced(group: str) -> dict[str, list[EntryPoint]]:
     """The entry points of a group by name; of a name that symdyn's own distribution uses, its own alone."""
     found: dict[str, dict[str, EntryPoint]] = {}
-    for point in entry_points(group=group):
+    for point in _points(group, _places()):
         found.setdefault(point.name, {}).setdefault(point.value, point)
     if not found:
         raise PackageError(
             f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
         )
     return {name: _own(points) or list(points.values()) for name, points in found.items()}
+
+
+@functools.lru_cache(maxsize=16)
+def _points(group: str, places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))
+
+
+def _places() -> tuple[tuple[str, int], ...]:
+    """Where distributions may lie, and when something last came to lie there."""
+    found = []
+    for place in sys.path:
+        try:
+            found.append((place, os.stat(place or ".").st_mtime_ns))
+        except OSError:
+            continue
+    return tuple(found)
 
 
 def _own(points: dict[str, EntryPoint]) -> list[EntryPoint]:
@@ -114,14 +131,14 @@ def naming(group: str, text: str) -> Iterator[tuple[str, str, Path]]:
 
 def packages_of_all_kinds() -> dict[str, str]:
     """The packages that announce themselves, with the names under which they do: of several, that of their folder."""
-    return _found_on(tuple(sys.path))
+    return _found_on(_places())
 
 
 @functools.lru_cache(maxsize=8)
-def _found_on(path: tuple[str, ...]) -> dict[str, str]:
+def _found_on(places: tuple[tuple[str, int], ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for group in (DERIVATIONS, STUDIES):
-        for point in entry_points(group=group):
+        for point in _points(group, places):
             if point.value not in found or point.name == point.value.rpartition(".")[2]:
                 found[point.value] = point.name
     return found
