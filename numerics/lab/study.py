@@ -13,6 +13,7 @@ them is installed.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
@@ -233,7 +234,18 @@ def _remedy(point: EntryPoint | None) -> str:
     return f": correct the entry point {point.name!r} {owner} in the group symdyn.studies{removal}"
 
 
-def _declared(module: str, path: Path) -> list[Entry]:
+def _declared(module: str, path: Path) -> tuple[Entry, ...]:
+    """The studies that a module declares; its source is read again only when the file has changed."""
+    try:
+        status = path.stat()
+        changed = (status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError:  # told by whoever reads it
+        changed = ()
+    return _read_from(module, path, changed)
+
+
+@functools.lru_cache(maxsize=512)
+def _read_from(module: str, path: Path, changed: tuple[int, ...]) -> tuple[Entry, ...]:
     try:
         body = declarations(path)
     except PackageError as error:
@@ -252,7 +264,7 @@ def _declared(module: str, path: Path) -> list[Entry]:
                         '@study("my_studies.decay", title="…"): the index reads them from the source'
                     ) from None
                 entries.append(Entry(key, title, module, node.name))
-    return entries
+    return tuple(entries)
 
 
 def _written_out(call: ast.Call) -> tuple[str, str]:
