@@ -98,29 +98,29 @@ def mean(x: Any) -> Mean:
 class Mean:
     """A sum of products of jets and normal variables, under the mean."""
 
-    __slots__ = ("terms",)
+    __slots__ = ("products",)
 
     def __init__(self, terms: Mapping[Monomial, Any]) -> None:
-        self.terms: dict[Monomial, Any] = {m: c for m, c in terms.items() if c != 0}
+        self.products: dict[Monomial, Any] = {m: c for m, c in terms.items() if c != 0}
 
     @property
     def variable(self) -> Normal | None:
         """The normal variable that this is, or None."""
-        if len(self.terms) != 1:
+        if len(self.products) != 1:
             return None
-        ((powers, jets), c) = next(iter(self.terms.items()))
+        ((powers, jets), c) = next(iter(self.products.items()))
         return powers[0][0] if c == 1 and not jets and len(powers) == 1 and powers[0][1] == 1 else None
 
     def __add__(self, other: Any) -> Mean:
-        total: dict[Monomial, Any] = dict(self.terms)
-        for m, c in mean(other).terms.items():
+        total: dict[Monomial, Any] = dict(self.products)
+        for m, c in mean(other).products.items():
             total[m] = total.get(m, sp.S.Zero) + c
         return Mean(total)
 
     __radd__ = __add__
 
     def __neg__(self) -> Mean:
-        return Mean({m: -c for m, c in self.terms.items()})
+        return Mean({m: -c for m, c in self.products.items()})
 
     def __sub__(self, other: Any) -> Mean:
         return self + -mean(other)
@@ -130,7 +130,7 @@ class Mean:
 
     def __mul__(self, other: Any) -> Mean:
         total: dict[Monomial, Any] = {}
-        for (m, c), (n, d) in itertools.product(self.terms.items(), mean(other).terms.items()):
+        for (m, c), (n, d) in itertools.product(self.products.items(), mean(other).products.items()):
             product = _product(m, n)
             total[product] = total.get(product, sp.S.Zero) + c * d
         return Mean(total)
@@ -149,15 +149,15 @@ class Mean:
     def map(self, f: Callable[[Any], Any]) -> Mean:
         """The same with a function of each coefficient, of those of the forms as well."""
         total: dict[Monomial, Any] = {}
-        for (powers, jets), c in self.terms.items():
+        for (powers, jets), c in self.products.items():
             m = (powers, tuple((u.map(f), orders) for u, orders in jets))
             total[m] = total.get(m, sp.S.Zero) + f(c)
         return Mean(total)
 
     def derivative(self, parameter: sp.Symbol) -> Mean:
         """The derivative in a parameter of coefficients and forms, under the integral."""
-        total = Mean({m: sp.diff(c, parameter) for m, c in self.terms.items()})
-        for (powers, jets), c in self.terms.items():
+        total = Mean({m: sp.diff(c, parameter) for m, c in self.products.items()})
+        for (powers, jets), c in self.products.items():
             for k, (u, orders) in enumerate(jets):
                 moved = {z: d for z, a in u.coefficients if (d := sp.diff(a, parameter)) != 0}
                 for raised, times in _raised(orders):
@@ -169,7 +169,7 @@ class Mean:
     def normal_form(self) -> dict[Any, Any]:
         """The coefficients of the means of products of jets, by what these depend on, without normal variables."""
         total: dict[Any, Any] = {}
-        waiting = list(self.terms.items())
+        waiting = list(self.products.items())
         while waiting:
             (powers, jets), c = waiting.pop()
             if powers:
@@ -197,7 +197,7 @@ class Mean:
 
     def _for(self, phi: Any, value: Callable[[Any], Any]) -> Any:
         total = sp.S.Zero
-        for (powers, jets), c in self.terms.items():
+        for (powers, jets), c in self.products.items():
             here = {z: sp.Symbol(f"z{z.number}") for z in self._variables()}
             product = sp.Mul(*(here[z] ** k for z, k in powers))
             for u, orders in jets:
@@ -209,39 +209,39 @@ class Mean:
         return sp.expand(total)
 
     def _variables(self) -> list[Normal]:
-        found = {z for powers, _ in self.terms for z, _ in powers}
-        found |= {z for _, jets in self.terms for u, _ in jets for z, _ in u.coefficients}
+        found = {z for powers, _ in self.products for z, _ in powers}
+        found |= {z for _, jets in self.products for u, _ in jets for z, _ in u.coefficients}
         return sorted(found, key=lambda z: z.number)
 
     def mutable_parts(self) -> Iterator[tuple[str, Any, Callable[[Any], Mean]]]:
         """The coefficients, each with a function that puts a changed one back."""
-        for m, c in self.terms.items():
-            yield f"coefficient of {_typeset(m)}", c, lambda new, m=m: Mean({**self.terms, m: new})
-        for m in self.terms:
+        for m, c in self.products.items():
+            yield f"coefficient of {_typeset(m)}", c, lambda new, m=m: Mean({**self.products, m: new})
+        for m in self.products:
             powers, jets = m
             for k, (u, orders) in enumerate(jets):
                 raised = tuple(sorted((orders[0] + 1, *orders[1:])))
                 other = (powers, (*jets[:k], (u, raised), *jets[k + 1 :]))
-                rest = {n: c for n, c in self.terms.items() if n != m}
+                rest = {n: c for n, c in self.products.items() if n != m}
                 if other not in rest:
                     yield (
                         f"a derivative more in {_typeset(m)}",
-                        self.terms[m],
+                        self.products[m],
                         lambda new, rest=rest, other=other: Mean({**rest, other: new}),
                     )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mean) and self.terms == other.terms
+        return isinstance(other, Mean) and self.products == other.products
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        return hash(frozenset(self.products.items()))
 
     def __repr__(self) -> str:
         return f"Mean({self.latex()})"
 
     def latex(self) -> str:
         shown = []
-        for m, c in self.terms.items():
+        for m, c in self.products.items():
             inside = _typeset(m)
             body = rf"\int {inside}\, Dz" if inside else ""
             if not body:
