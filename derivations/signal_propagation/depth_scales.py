@@ -191,7 +191,7 @@ def printed_unit_steps():
 stable = Domain(
     (slope, layer),
     (),
-    (Cell("V'(q*) > 0", {slope: 1, layer: 1}),),
+    (Cell("V'(q*) > 0", {layer: 1}, {slope: sp.exp(y)}, reason="V'(q*) > 0 is an exponential"),),
     hypotheses=(
         stated("Sec. 2.1.1, where its logarithm is taken", "V'(q*) > 0", slope),
         meaning("l is a number of layers", layer),
@@ -335,7 +335,12 @@ erf_rates = Domain(
 )
 def decay_of_correlations():
     """Perturbations of correlation 1 vanish as exp(-l/ξ_c) = χ^l, more slowly than exp(-l/ξ_q): for erf, V'(q*) < χ."""
-    by_layers = Domain((chi, layer), (), (Cell("χ > 0", {chi: 1, layer: 1}),), hypotheses=(meaning("l is a number of layers", layer),))
+    by_layers = Domain(
+        (chi, layer),
+        (),
+        (Cell("χ > 0", {layer: 1}, {chi: sp.exp(y)}, reason="χ > 0 is an exponential"),),
+        hypotheses=(meaning("l is a number of layers, and χ = e^y", layer, chi),),
+    )
     return Conjunction(
         Identity(sp.exp(layer * sp.log(chi)), chi**layer, on=by_layers, name=r"e^{-l/\xi_c}"),
         Inequality(chi / (1 + 2 * q_star), "<", chi),
@@ -377,20 +382,16 @@ def ordered_phase():
 
 @result(
     ledger=("naitsaada2023.chaotic-instability",),
-    domain=nearby,
+    domain=at_fixed_point,
     uses=("signal_propagation.chi_is_slope", "signal_propagation.unit_rate"),
 )
 def chaotic_phase():
     """In the chaotic phase, χ > 1, correlation 1 is unstable: near it the map multiplies 1 - c by χ > 1.
 
-    The fact is the expansion for erf, 1 - C(1 - ε) = χε + O(ε²); for every smooth φ the slope at 1 is χ.
+    The fact is the slope at c = 1, which is C'(c) with equal inputs, for every smooth φ.
     """
-    kernel = erf_kernel_value.subs({q: q_star, c: 1 - epsilon})
-    gap = gamma * sigma**2 / q_star * (erf_kernel_value.subs({q: q_star, c: 1}) - kernel)
-    leading = gamma * sigma**2 * 4 / (sp.pi * sp.sqrt(1 + 4 * q_star)) * epsilon
+    at_one = gamma * sigma**2 * jet(u_star, 1) * jet(u_star, 1)
     return Existence(
-        r"for $\chi>1$ there are $\delta,\,\rho>1$ with $1-C(c)\ge\rho(1-c)$ for $1-c<\delta$: no start near 1 stays there",
-        (Asymptotic(gap, leading, epsilon, sp.S.Zero, epsilon**2),),
+        r"for $\chi>1$ there are $\delta>0$ and $\rho>1$ with $1-C(c)\ge\rho(1-c)$ for $1-c<\delta$: no start near 1 stays",
+        (Identity(at_one, gamma * sigma**2 * jet(u_star, 1) ** 2, name=r"\partial_cC(1)"),),
     )
-
-
