@@ -385,3 +385,28 @@ def gradient_phases():
     )
 
 
+direction = vector("e", m, r"\epsilon")
+
+
+@result(
+    ledger=("naitsaada2023.perturbation-growth",),
+    uses=("signal_propagation.backward_recursion", "random_matrices.trace_of_squares"),
+)
+def perturbation_growth():
+    """The growth of a perturbation in one layer is the mean squared singular value of DW, (1/N_l) tr DW(DW)ᵀ.
+
+    For a perturbation ε in a random direction, with entries of variance 1 so that its length |ε|²/N_{l-1} is 1 in the
+    mean: the mean of |DWε|²/N_l, at any widths.
+    """
+    moved = D @ W @ direction
+    return Conjunction(
+        MatrixIdentity(
+            gaussian_mean(moved.T @ moved, {direction: 1}) / n,
+            trace(D @ W @ W.T @ D) / n * eye(1),
+            SHAPES,
+            name=r"E\,|DW\epsilon|^2/N_l",
+        ),
+        MatrixIdentity(
+            gaussian_mean(direction.T @ direction, {direction: 1}) / m, eye(1), SHAPES, name=r"E\,|\epsilon|^2/N_{l-1}"
+        ),
+    )

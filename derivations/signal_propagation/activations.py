@@ -1,0 +1,340 @@
+r"""Activations: the function, its slope, where it bends, and the closed forms of its Gaussian means where there are any.
+
+    activation("tanh"), activation("leaky_relu", slope=0.1), activation(torch.nn.functional.silu)
+
+An `Activation` says of which class it is. *Smooth*: all that is said of derivatives holds. *Kinked*: φ is continuous and
+its slope jumps at the listed points; χ is still the slope of the correlation map. *Jumping*: φ itself jumps; χ says
+nothing of the correlation map, and functions that need it refuse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from symdyn.compile import arrays
+
+Array = Any
+Function = Callable[[Array], Array]
+KINDS = ("smooth", "kinked", "jumping")
+ROOT_2 = math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class ClosedForms:
+    """Gaussian means of one activation in closed form, for u and u' of variance q with the correlation c = 1 - g.
+
+    square(q) = E φ(u)², square_slope its derivative, slopes(q, k) = E φ'(u)^{2k}, pair(q, c) = E φ(u)φ(u'), gap(q, g) =
+    E φ(u)² - E φ(u)φ(u'), pair_slopes(q, c) = E φ'(u)φ'(u').
+    """
+
+    square: Callable[[Array], Array]
+    square_slope: Callable[[Array], Array]
+    slopes: Callable[[Array, int], Array]
+    pair: Callable[[Array, Array], Array]
+    gap: Callable[[Array, Array], Array]
+    pair_slopes: Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An activation φ of one real variable, for arrays of float64.
+
+    Args:
+        name: what it is called.
+        function, derivative: φ and φ' of an array, of the same shape.
+        kinks: where φ' (or φ, if jumping) is not continuous.
+        parity: -1 for an odd, 1 for an even function, 0 for neither.
+        kind: "smooth", "kinked" or "jumping".
+        closed: closed forms of its means, or None: then they are computed by quadrature.
+    """
+
+    name: str
+    function: Function
+    derivative: Function
+    kinks: tuple[float, ...] = ()
+    parity: int = 0
+    kind: str = "smooth"
+    closed: ClosedForms | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"the kind of an activation is one of {', '.join(KINDS)}, not '{self.kind}'")
+        if self.parity not in (-1, 0, 1):
+            raise ValueError(f"parity is -1 (odd), 1 (even) or 0, not {self.parity}")
+        if self.kind != "smooth" and not self.kinks:
+            raise ValueError(f"say at which points {self.name} is {self.kind}: kinks=(0.0,)")
+
+    def __call__(self, x: Array) -> Array:
+        return self.function(x)
+
+    def __repr__(self) -> str:
+        return f"Activation('{self.name}')"
+
+
+def activation(phi: Any, slope: float | None = None) -> Activation:
+    """The activation that a name, an Activation or a torch callable stands for.
+
+    Args:
+        phi: one of "linear", "relu", "leaky_relu", "erf", "hard_tanh", "sin", "tanh", "gelu"; an `Activation`; or a
+            function of a torch tensor that acts entry by entry, which is differentiated by autograd and taken as smooth.
+        slope: the slope of "leaky_relu" below zero, 0.01 if left out.
+
+    Raises:
+        ValueError: an unknown name, or a callable that returns another shape, NaN or infinity, or depends on the
+            neighbours of an entry.
+        TypeError: anything else.
+
+    >>> activation("erf").kind, activation("relu").kinks
+    ('smooth', (0.0,))
+    """
+    if isinstance(phi, Activation):
+        return phi
+    if isinstance(phi, str):
+        if phi == "leaky_relu":
+            return leaky_relu(0.01 if slope is None else slope)
+        if slope is not None:
+            raise ValueError(f"slope is that of leaky_relu; {phi} has none")
+        if phi not in NAMED:
+            raise ValueError(
+                f"unknown activation '{phi}'; {', '.join([*NAMED, 'leaky_relu'])} have names, and any function of a torch "
+                "tensor or Activation may be given"
+            )
+        return NAMED[phi]
+    if callable(phi):
+        return _of_torch(phi)
+    raise TypeError(f"phi is a name, an Activation or a function of a torch tensor, not {phi!r}")
+
+
+_PROBE = (-3.25, -1.0, -0.375, 0.0, 0.375, 1.0, 3.25)
+
+
+def _of_torch(phi: Any) -> Activation:
+    torch = arrays.loaded_torch()
+    name = getattr(phi, "__name__", type(phi).__name__)
+    if torch is None:
+        raise TypeError(f"{name} is no name or Activation; a function of torch tensors needs torch to be imported")
+
+    def function(x: Array) -> Array:
+        with torch.no_grad():
+            return _seen(phi(torch.as_tensor(np.ascontiguousarray(x), dtype=torch.float64)), x, name)
+
+    def derivative(x: Array) -> Array:
+        with torch.enable_grad():
+            at = torch.as_tensor(np.ascontiguousarray(x), dtype=torch.float64).requires_grad_(True)
+            value = phi(at)
+            if not getattr(value, "requires_grad", False):
+                return np.zeros_like(x)
+            (found,) = torch.autograd.grad(value.sum(), at)
+        return _seen(found, x, f"the derivative of {name}")
+
+    probe = np.array(_PROBE)
+    together = function(probe)
+    alone = np.array([float(function(np.array([x]))[0]) for x in probe])
+    if not np.allclose(together, alone, rtol=1e-12, atol=1e-300):
+        raise ValueError(f"{name} does not act entry by entry: its value at a point depends on the others")
+    odd, even = np.array_equal(together, -together[::-1]), np.array_equal(together, together[::-1])
+    return Activation(name, function, derivative, parity=-1 if odd else 1 if even else 0)
+
+
+def _seen(value: Any, x: Array, name: str) -> Array:
+    """The values of a function of torch tensors. Raises ValueError for another shape and for what is not finite."""
+    found = value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+    if found.shape != np.shape(x):
+        raise ValueError(f"{name} returns the shape {found.shape} for an array of shape {np.shape(x)}")
+    if not np.isfinite(found).all():
+        at = np.asarray(x)[~np.isfinite(found)].flat[0]
+        raise ValueError(f"{name} is not finite at {at}: its Gaussian means are not known")
+    return found.astype(np.float64, copy=False)
+
+
+def _theta(c: Array) -> Array:
+    return np.arccos(np.clip(c, -1.0, 1.0))
+
+
+def _sine_minus(theta: Array) -> Array:
+    """sin θ - θ cos θ, by its series below 1/2."""
+    small = np.minimum(theta, 0.5)
+    series = sum(
+        (-1) ** k * (2 * k + 2) / math.factorial(2 * k + 3) * small ** (2 * k + 3) for k in range(9)
+    )
+    return np.where(theta < 0.5, series, np.sin(theta) - theta * np.cos(theta))
+
+
+def _relu_gap(q: Array, g: Array) -> Array:
+    theta = 2 * np.arcsin(np.sqrt(np.clip(g, 0.0, 2.0) / 2))
+    return q * (g / 2 - _sine_minus(theta) / (2 * math.pi))
+
+
+def _relu_pair(q: Array, c: Array) -> Array:
+    theta = _theta(c)
+    return q / (2 * math.pi) * _sine_minus_reflected(theta)
+
+
+def _sine_minus_reflected(theta: Array) -> Array:
+    """sin θ + (π - θ)cos θ, without cancellation near θ = π."""
+    return _sine_minus(math.pi - theta)
+
+
+def _relu_pair_slopes(q: Array, c: Array) -> Array:
+    return (math.pi - _theta(c)) / (2 * math.pi) + 0 * q
+
+
+def leaky_relu(slope: float) -> Activation:
+    """max(x, 0) + slope·min(x, 0). Raises ValueError for a slope that is no finite number."""
+    a = float(slope)
+    if not math.isfinite(a):
+        raise ValueError(f"the slope of leaky_relu is a finite number, not {slope}")
+    b = 1 - a
+    closed = ClosedForms(
+        lambda q: q * (1 + a * a) / 2,
+        lambda q: (1 + a * a) / 2 + 0 * q,
+        lambda q, k: (1 + a ** (2 * k)) / 2 + 0 * q,
+        lambda q, c: a * q * c + b * b * _relu_pair(q, c),
+        lambda q, g: a * q * g + b * b * _relu_gap(q, g),
+        lambda q, c: a + b * b * _relu_pair_slopes(q, c),
+    )
+    name = "relu" if a == 0 else "linear" if a == 1 else f"leaky_relu({a:g})"
+    kinks, kind = ((), "smooth") if a == 1 else ((0.0,), "kinked")
+    parity = -1 if a == 1 else 1 if a == -1 else 0
+    return Activation(
+        name,
+        lambda x: np.where(x > 0, x, a * x),
+        lambda x: np.where(x > 0, 1.0, a) + 0 * x,
+        kinks,
+        parity,
+        kind,
+        closed,
+    )
+
+
+def _erf_gap(q: Array, g: Array) -> Array:
+    """(2/π)(arcsin A - arcsin A c), as the angle between, with A = 2q/(1 + 2q)."""
+    a = 2 * q / (1 + 2 * q)
+    c = 1 - g
+    cos_a = np.sqrt(1 + 4 * q) / (1 + 2 * q)
+    cos_b = np.sqrt(cos_a**2 + a**2 * g * (2 - g))
+    sine = a * a * g * (2 - g) / np.where(c > 0, a * cos_b + a * c * cos_a, 1.0)
+    near = np.arcsin(np.minimum(sine, 1.0))
+    far = np.arcsin(a) - np.arcsin(a * c)
+    return 2 / math.pi * np.where(c > 0.25, near, far)
+
+
+_ERF = ClosedForms(
+    lambda q: 2 / math.pi * np.arctan2(2 * q, np.sqrt(1 + 4 * q)),
+    lambda q: 4 / math.pi / ((1 + 2 * q) * np.sqrt(1 + 4 * q)),
+    lambda q, k: (4 / math.pi) ** k / np.sqrt(1 + 4 * k * q),
+    lambda q, c: 2 / math.pi * np.arctan2(2 * q * c, np.sqrt((1 + 2 * q * (1 - c)) * (1 + 2 * q * (1 + c)))),
+    _erf_gap,
+    lambda q, c: 4 / math.pi / np.sqrt((1 + 2 * q * (1 - c)) * (1 + 2 * q * (1 + c))),
+)
+
+_SINE = ClosedForms(
+    lambda q: -np.expm1(-2 * q) / 2,
+    lambda q: np.exp(-2 * q),
+    lambda q, k: sum(math.comb(2 * k, j) * np.exp(-2.0 * (k - j) ** 2 * q) for j in range(2 * k + 1)) / 4**k,
+    lambda q, c: -np.sign(c) * np.exp(-q * (1 - np.abs(c))) * np.expm1(-2 * q * np.abs(c)) / 2,
+    lambda q, g: -np.expm1(-q * g) * (1 + np.exp(-q * (2 - g))) / 2,
+    lambda q, c: (np.exp(-q * (1 - c)) + np.exp(-q * (1 + c))) / 2,
+)
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+
+
+def _inner_share(q: Array) -> Array:
+    """P(|u| < 1)."""
+    return special.erf(1 / np.sqrt(2 * q))
+
+
+def _clipped_slope(q: Array) -> Array:
+    """E z² over |√q z| < 1: 2/√π γ(3/2, 1/(2q))."""
+    return special.gammainc(1.5, 1 / (2 * q))
+
+
+def _both_inside(q: Array, start: Array, stop: Array, weight: Callable[[Array], Array]) -> Array:
+    """∫ weight(t) ∂_t P(|u| < 1, |u'| < 1; t) dt, with t = sin ψ from start to stop, by 48 points of Gauss."""
+    low, high = np.arcsin(np.clip(start, -1, 1)), np.arcsin(np.clip(stop, -1, 1))
+    half, middle = (high - low) / 2, (high + low) / 2
+    total = 0.0
+    for x, w in zip(_NODES, _WEIGHTS, strict=True):
+        psi = middle + half * x
+        t = np.sin(psi)
+        above = np.exp(-1 / (q * (1 + t)))
+        with np.errstate(divide="ignore", over="ignore"):
+            below = np.exp(-1 / (q * (1 - t)))
+        total = total + w * weight(t) * (above - below)
+    return total * half / math.pi
+
+
+def _hard_pair(q: Array, c: Array) -> Array:
+    """q(c P_0 + ∫_0^c (c - t) P'(t) dt), by Price's rule twice."""
+    start = np.zeros_like(c + q)
+    return q * (c * _inner_share(q) ** 2 + _both_inside(q, start, c + start, lambda t: c - t))
+
+
+def _hard_gap(q: Array, g: Array) -> Array:
+    """q(g P_1 - ∫_c^1 (t - c) P'(t) dt), with P_1 = P(|u| < 1)."""
+    c = 1 - g + 0 * q
+    psi = 2 * np.arcsin(np.sqrt(np.clip(g, 0.0, 2.0) / 2)) + 0 * q  # the angle between c and 1
+    total = 0.0
+    for x, w in zip(_NODES, _WEIGHTS, strict=True):
+        angle = psi * (1 + x) / 2
+        rest = 2 * np.sin(angle / 2) ** 2  # 1 - t
+        with np.errstate(divide="ignore", over="ignore"):
+            change = np.exp(-1 / (q * (2 - rest))) - np.exp(-1 / (q * rest))
+        total = total + w * (g - rest) * change
+    del c
+    return q * (g * _inner_share(q) - total * psi / (2 * math.pi))
+
+
+def _hard_pair_slopes(q: Array, c: Array) -> Array:
+    start = np.zeros_like(c + q)
+    return _inner_share(q) ** 2 + _both_inside(q, start, c + start, lambda t: 1.0 + 0 * t)
+
+
+_HARD = ClosedForms(
+    lambda q: q * _clipped_slope(q) + special.erfc(1 / np.sqrt(2 * q)),
+    _clipped_slope,
+    lambda q, k: _inner_share(q),
+    _hard_pair,
+    _hard_gap,
+    _hard_pair_slopes,
+)
+
+
+def _gelu_slope(x: Array) -> Array:
+    return special.ndtr(x) + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+
+
+def _sech2(x: Array) -> Array:
+    e = np.exp(-2 * np.abs(x))
+    return 4 * e / (1 + e) ** 2
+
+
+NAMED: dict[str, Activation] = {
+    "linear": leaky_relu(1.0),
+    "relu": leaky_relu(0.0),
+    "erf": Activation(
+        "erf", special.erf, lambda x: 2 / math.sqrt(math.pi) * np.exp(-(x**2)), parity=-1, closed=_ERF
+    ),
+    "hard_tanh": Activation(
+        "hard_tanh",
+        lambda x: np.clip(x, -1.0, 1.0),
+        lambda x: np.where(np.abs(x) < 1, 1.0, 0.0),
+        (-1.0, 1.0),
+        -1,
+        "kinked",
+        _HARD,
+    ),
+    "sin": Activation("sin", np.sin, np.cos, parity=-1, closed=_SINE),
+    "tanh": Activation("tanh", np.tanh, _sech2, parity=-1),
+    "gelu": Activation("gelu", lambda x: x * special.ndtr(x), _gelu_slope),
+}
+"""The activations with a name; "leaky_relu" is made with its slope."""
+
+__all__ = ["NAMED", "Activation", "ClosedForms", "activation", "leaky_relu"]
