@@ -15,9 +15,11 @@ _FUNCTIONS = (
     "correlation_map",
     "correlation_gap",
     "fixed_point",
+    "fixed_points",
     "chi",
     "depth_scales",
     "edge_of_chaos",
+    "edge_points",
     "from_fixed_point",
 )
 

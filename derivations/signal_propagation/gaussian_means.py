@@ -218,6 +218,20 @@ def _pairs(phi: Activation, q: Array, c: Array, kind: str, direct: Callable[[flo
     return refine(values / divisor[of_q], of_q, of_c).reshape(shape)
 
 
+def gap_of_pairs(phi: Activation, q: Array) -> Callable[[Array], Array]:
+    """E φ² - E φφ' at fixed lengths (m,) as a function of g (m,), with Mehler's coefficients found once."""
+    if phi.closed is not None:
+        return lambda g: phi.closed.gap(q, g)
+    total = q * slope_mean(phi, q)
+    for order in () if phi.kinks else _ORDERS:
+        rest, squares, n = _left_out(phi, q, total, order, "gap")
+        if (rest <= _TAIL).all():
+            return lambda g: (squares * _terms("gap", n, g).T).sum(-1)
+        if (rest > _HOPELESS).any():
+            break
+    return lambda g: pair_gap(phi, q, g)
+
+
 def _distinct(x: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The distinct values of an array, and which of them each entry of its broadcast is."""
     values, place = np.unique(x, return_inverse=True)
@@ -327,4 +341,4 @@ def _direct_gap(phi: Activation, q: float, g: float) -> float:
     return q * sum(parts)
 
 
-__all__ = ["coefficients", "pair_gap", "pair_mean", "pair_slope_mean", "slope_mean", "square_mean", "square_slope"]
+__all__ = ["coefficients", "gap_of_pairs", "pair_gap", "pair_mean", "pair_slope_mean", "slope_mean", "square_mean", "square_slope"]
