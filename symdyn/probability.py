@@ -1,7 +1,7 @@
 r"""Rules of inference about means and laws: conclusions that a machine draws, as in `symdyn.inference`.
 
-    MeanOfSquare        one mean is not smaller than another, because they differ by the mean of a square
-    InProbability       a quantity tends to a number in probability, because its mean does and its variance vanishes
+MeanOfSquare        one mean is not smaller than another, because they differ by the mean of a square
+InProbability       a quantity tends to a number in probability, because its mean does and its variance vanishes
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ class InProbability(Rule):
     @property
     def conclusion(self) -> str:
         to = rf"{typeset(self.variable)}\to\infty"
-        return (
-            rf"${self.name} \to {typeset(formula(self.limit))}$ in probability as ${to}${where(self.on)}"
-        )
+        return rf"${self.name} \to {typeset(formula(self.limit))}$ in probability as ${to}${where(self.on)}"
 
 
 __all__ = ["InProbability", "MeanOfSquare"]

@@ -14,6 +14,7 @@ _FUNCTIONS = (
     "jacobian_moments",
     "jacobian_variance",
     "exact_linear_moments",
+    "largest_depth",
 )
 
 

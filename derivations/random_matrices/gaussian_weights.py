@@ -1,7 +1,7 @@
 r"""The transforms of low-rank Gaussian weights, and the law of Marčenko and Pastur at its right scale.
 
-W = CA with CᵀC = I_r and an r × N matrix A of independent normal entries of variance σ_α²/N has WᵀW = AᵀA. Its moments at
-any width follow from Wick's rule; for r = γN → ∞ they tend to
+W = CA with CᵀC = I_r and an r × N matrix A of independent normal entries of variance σ_α²/N has WᵀW = AᵀA. Its
+moments at any width follow from Wick's rule; for r = γN → ∞ they tend to
 
     m_1 = γσ_α²,    m_2 = γ(1 + γ)σ_α⁴,    m_3 = γ(1 + 3γ + γ²)σ_α⁶,
 
@@ -95,13 +95,14 @@ def gaussian_moments():
     of_words = gaussian_mean(trace(A.T @ A @ A.T @ A), {A: size**2 / before}) / before
     return Conjunction(
         MatrixIdentity(
-            of_words, size**4 * k * (before + k + 1) / before**2, SIZES, name=r"\frac1N E\,\mathrm{tr}(A^\top A)^2"
+            of_words,
+            size**4 * k * (before + k + 1) / before**2,
+            SIZES,
+            name=r"\frac1N E\,\mathrm{tr}(A^\top A)^2",
         ),
         Identity(wick_moment(1, r, N), r / N * sigma**2, name=r"\frac1N E\,\mathrm{tr}A^\top A"),
         Identity(wick_moment(2, r, N), sigma**4 * r * (N + r + 1) / N**2),
-        Identity(
-            wick_moment(3, r, N), sigma**6 * r * (N**2 + r**2 + 3 * r * N + 3 * r + 3 * N + 4) / N**3
-        ),
+        Identity(wick_moment(3, r, N), sigma**6 * r * (N**2 + r**2 + 3 * r * N + 3 * r + 3 * N + 4) / N**3),
     )
 
 
@@ -112,10 +113,7 @@ def gaussian_moments():
 def gaussian_limits():
     """The first moments of AᵀA for r = γN → ∞."""
     return Conjunction(
-        *(
-            Limit(wick_moment(power, gamma * N, N), N, sp.oo, limits[power - 1])
-            for power in (1, 2, 3)
-        )
+        *(Limit(wick_moment(power, gamma * N, N), N, sp.oo, limits[power - 1]) for power in (1, 2, 3))
     )
 
 
@@ -177,7 +175,8 @@ def gaussian_moment_transform():
         Inequality(difference, ">"),
         Identity(discriminant, difference**2),
         Identity(form, m, name=r"M_{A^\top A}(z)"),
-        formula=r"M_{A^\top A}(z) = \frac{z-\sigma_\alpha^2(1+\gamma)-\sqrt{(z-\lambda^+)(z-\lambda^-)}}{2\sigma_\alpha^2},"
+        formula=r"M_{A^\top A}(z) = "
+        r"\frac{z-\sigma_\alpha^2(1+\gamma)-\sqrt{(z-\lambda^+)(z-\lambda^-)}}{2\sigma_\alpha^2},"
         r" \quad \lambda^\pm = \sigma_\alpha^2(1\pm\sqrt\gamma)^2",
     )
 
@@ -193,7 +192,9 @@ def gaussian_moment_transform():
 )
 def printed_gaussian_moment_transform():
     """As printed, 2M + 1 + γ - γz = -γ√((λ⁺ - z)(z - λ⁻)) with λ^± = (1 ± 1/γ)²: squared, at z = M⁻¹(m)."""
-    return Identity((2 * m + 1 + gamma - gamma * inverse) ** 2, gamma**2 * (upper - inverse) * (inverse - lower))
+    return Identity(
+        (2 * m + 1 + gamma - gamma * inverse) ** 2, gamma**2 * (upper - inverse) * (inverse - lower)
+    )
 
 
 @result(
@@ -213,7 +214,8 @@ def gaussian_stieltjes():
         Identity(sigma**2 * inverse * G**2 + (sigma**2 * (gamma - 1) - inverse) * G + 1, sp.S.Zero),
         Limit(inverse * G, m, sp.S.Zero, sp.S.One),
         Limit(m / inverse, m, sp.S.Zero, sp.S.Zero),
-        formula=r"G_{A^\top A}(z) = \frac{z+\sigma_\alpha^2(1-\gamma)-\sqrt{(z-\lambda^+)(z-\lambda^-)}}{2\sigma_\alpha^2z},"
+        formula=r"G_{A^\top A}(z) = "
+        r"\frac{z+\sigma_\alpha^2(1-\gamma)-\sqrt{(z-\lambda^+)(z-\lambda^-)}}{2\sigma_\alpha^2z},"
         r" \quad \lambda^\pm = \sigma_\alpha^2(1\pm\sqrt\gamma)^2",
     )
 
@@ -221,9 +223,7 @@ def gaussian_stieltjes():
 @printed(
     "naitsaada2023.gaussian-stieltjes",
     quote=r"z+\gamma^{-1}-1-\sqrt{(\lambda^+-z)(z-\lambda^-)}",
-    domain=of_value.with_cells(
-        Cell("z beyond the spectrum, σ_α = 1", {gamma: 1, m: 1}, {sigma: sp.S.One})
-    ),
+    domain=of_value.with_cells(Cell("z beyond the spectrum, σ_α = 1", {gamma: 1, m: 1}, {sigma: sp.S.One})),
     severity="substantive",
     hypotheses=(meaning("σ_α = 1, by which the matrix is divided", sigma),),
 )
@@ -240,9 +240,7 @@ by_root = Domain(
     (Cell("√γ > 0", {root: 1, sigma: 1, x: 1}),),
     conditions=(root < 1, x > sigma**2 * (1 - root) ** 2, x < sigma**2 * (1 + root) ** 2),
     words="within the bulk",
-    hypotheses=(
-        meaning("x lies in the bulk, and γ = 1 follows by continuity", x, root),
-    ),
+    hypotheses=(meaning("x lies in the bulk, and γ = 1 follows by continuity", x, root),),
 )
 below_bulk = Domain(
     (z, root, sigma),
@@ -280,7 +278,8 @@ def marchenko_pastur():
             Inequality(height2, ">"),
             Limit(at_zero, z, sp.S.Zero, 1 - ratio, "-", on=below_bulk),
         ),
-        formula=r"\rho_{A^\top A}(\lambda) = (1-\gamma)\delta(\lambda) + \frac{\sqrt{(\lambda^+-\lambda)(\lambda-\lambda^-)}}"
+        formula=r"\rho_{A^\top A}(\lambda) = (1-\gamma)\delta(\lambda) + "
+        r"\frac{\sqrt{(\lambda^+-\lambda)(\lambda-\lambda^-)}}"
         r"{2\pi\sigma_\alpha^2\lambda}, \quad \lambda^\pm = \sigma_\alpha^2(1\pm\sqrt\gamma)^2",
     )
 
@@ -292,7 +291,7 @@ def marchenko_pastur():
     severity="substantive",
 )
 def printed_marchenko_pastur():
-    """As printed, the mean of AᵀA is γ/(2πσ_α²)∫√((λ⁺ - x)(x - λ⁻))dx = γ(λ⁺ - λ⁻)²/(16σ_α²), half the area of a disc."""
+    """As printed, the mean of AᵀA is γ/(2πσ_α²)∫√((λ⁺ - x)(x - λ⁻))dx = γ(λ⁺ - λ⁻)²/(16σ_α²): half of a disc."""
     area = ((upper - lower) / 2) ** 2 / 2
     return Identity(gamma / (2 * sigma**2) * area, limits[0], name="m_1")
 
@@ -357,7 +356,8 @@ def printed_gaussian_s_ata():
 def weight_is_not_scaled():
     """The S-transform of WᵀW is that of AᵀA; a factor γ of AᵀA would divide it by γ.
 
-    The first fact is WᵀW = AᵀA at any width; the others what S is at zero, by the moments γσ_α² of AᵀA and γ²σ_α² of γAᵀA.
+    The first fact is WᵀW = AᵀA at any width; the others what S is at zero, by the moments γσ_α² of AᵀA and γ²σ_α² of
+    γAᵀA.
     """
     W = C @ A
     scaled = tuple(gamma**j * x for j, x in enumerate(limits, 1))
@@ -433,5 +433,3 @@ def gaussian_s1():
         Identity(-(second - first**2) / first**2, -1 / gamma, name="s_1"),
         Identity((-1 / gamma).subs(gamma, 1), sp.S.NegativeOne, name=r"s_1|_{\gamma=1}"),
     )
-
-

@@ -96,8 +96,8 @@ def truncated() -> Statement:
 
 
 FREE = added(
-    "the weights are in uniformly random directions on both sides, for orthogonal ones W = σ_α Q Rᵀ with independent Haar "
-    "Q and R of r columns; or φ is linear",
+    "the weights are in uniformly random directions on both sides, for orthogonal ones W = σ_α Q Rᵀ with "
+    "independent Haar Q and R of r columns; or φ is linear",
     counterexample=truncated,
 )
 
@@ -117,7 +117,7 @@ def jacobian_s():
     gaussian, orthogonal = (_linear(weights) for weights in (GAUSSIAN, ORTHOGONAL))
     scale2 = (gamma * sigma**2) ** 2
     return Existence(
-        r"$S_{JJ^\top}=S_{D^2}^LS_{W^\top W}^L$ for free layers (Voiculescu 1987; Pennington, Schoenholz and Ganguli 2018)",
+        r"$S_{JJ^\top}=S_{D^2}^LS_{W^\top W}^L$ for free layers (Voiculescu; Pennington, Schoenholz, Ganguli)",
         (
             Identity(scale2 * gaussian.subs(L, L + 1), sigma**4 * (gamma**2 * gaussian + gamma)),
             Identity(
@@ -141,13 +141,19 @@ def _linear(weights: Series) -> Any:
 @result(
     ledger=("naitsaada2023.moment-definitions",),
     domain=Domain((gamma, sigma, mu1, mu2, mu3), (), (Cell("all", {gamma: 1, sigma: 1, mu1: 1}),)),
-    uses=("random_matrices.s_transform", "random_matrices.gaussian_limits", "random_matrices.orthogonal_s_scaled"),
+    uses=(
+        "random_matrices.s_transform",
+        "random_matrices.gaussian_limits",
+        "random_matrices.orthogonal_s_scaled",
+    ),
     hypotheses=(
-        stated("Sec. 3.1", "the weights are identically distributed along layers, so that all widths are equal"),
+        stated(
+            "Sec. 3.1", "the weights are identically distributed along layers, so that all widths are equal"
+        ),
     ),
 )
 def moment_definitions():
-    """The prefactor of S_{WᵀW} is 1/m_1 = 1/(γσ_α²) for both ensembles, with equal widths as identical layers have them.
+    """The prefactor of S_{WᵀW} is 1/m_1 = 1/(γσ_α²) for both ensembles, with equal widths.
 
     The third fact is S_{D²}, by its moments μ_k.
     """
@@ -156,9 +162,7 @@ def moment_definitions():
     return Conjunction(
         Identity(s_series(gaussian_weights.limits)[0], prefactor, name="S_{W^\\top W}(0)"),
         Identity(s_series(powers)[0], prefactor),
-        Identity(
-            s_series((mu1, mu2)), Series([1 / mu1, -(mu2 - mu1**2) / mu1**3], z), name="S_{D^2}(z)"
-        ),
+        Identity(s_series((mu1, mu2)), Series([1 / mu1, -(mu2 - mu1**2) / mu1**3], z), name="S_{D^2}(z)"),
     )
 
 

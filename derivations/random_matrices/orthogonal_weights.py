@@ -41,7 +41,9 @@ ORDER = 4
 POSITIVE = {gamma: 1, sigma: 1}
 outside = Domain((z, gamma), (), (Cell("γ > 0", {gamma: 1}),), conditions=(sp.Ne(z, 1), sp.Ne(z, 0)))
 inside = Domain((m, gamma), (), (Cell("γ > 0", {gamma: 1}),), conditions=(sp.Ne(m, 0),))
-of_s = Domain((z, gamma, sigma), (), (Cell("γ, σ_α > 0", POSITIVE),), conditions=(sp.Ne(z, -gamma), sp.Ne(z, 0)))
+of_s = Domain(
+    (z, gamma, sigma), (), (Cell("γ, σ_α > 0", POSITIVE),), conditions=(sp.Ne(z, -gamma), sp.Ne(z, 0))
+)
 parameters = Domain((gamma, sigma), (), (Cell("γ, σ_α > 0", POSITIVE),))
 
 
@@ -68,7 +70,11 @@ def orthogonal_law():
     return Conjunction(
         MatrixIdentity(square @ square, square, SIZES, ORTHONORMAL, name=r"(\sigma_\alpha^{-2}W^\top W)^2"),
         MatrixIdentity(
-            trace(square) / n * eye(1), k / n * eye(1), SIZES, ORTHONORMAL, name=r"\frac1N\mathrm{tr}\,\sigma_\alpha^{-2}W^\top W"
+            trace(square) / n * eye(1),
+            k / n * eye(1),
+            SIZES,
+            ORTHONORMAL,
+            name=r"\frac1N\mathrm{tr}\,\sigma_\alpha^{-2}W^\top W",
         ),
         formula=r"\rho(\lambda) = \gamma\,\delta(\lambda-1) + (1-\gamma)\,\delta(\lambda)",
     )
@@ -149,7 +155,8 @@ def orthogonal_s_series():
     geometric = Series([(-1 / gamma) ** j for j in range(4)], z) * Series([1, 1, 0, 0], z)
     found = Series.of(S, z, 3).map(lambda s: gamma * sigma**2 * s)
     return Conjunction(
-        Identity(found, expected, name=r"\gamma\sigma_\alpha^2 S_{W^\top W}(z)"), Identity(geometric, expected)
+        Identity(found, expected, name=r"\gamma\sigma_\alpha^2 S_{W^\top W}(z)"),
+        Identity(geometric, expected),
     )
 
 

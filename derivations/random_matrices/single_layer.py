@@ -5,8 +5,8 @@ With W = CA, E_A AAᵀ = σ_α²I_r and E|C_j·|² = r/N_l for each row of C,
     (1/N_l) E tr DW(DW)ᵀ = γσ_α² (1/N_l) Σ_j φ'(h_j)² → γσ_α² ∫φ'(√q* z)² Dz = χ.
 
 The sum runs over the N_l units of the layer. The rank of DW is at most r, so that N - r singular values are zero: for
-γ < 1/2 their median is zero. By Cauchy and Schwarz their mean is at most √(γχ), which is less than 1 on the edge of chaos
-(naitsaada2023, Sec. 1 and App. A.9).
+γ < 1/2 their median is zero. By Cauchy and Schwarz their mean is at most √(γχ), which is less than 1 on the edge of
+chaos (naitsaada2023, Sec. 1 and App. A.9).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ phases = Domain((chi, gamma, L), (), (Cell("all", {chi: 1, gamma: 1, L: 1}),), c
 
 @result(ledger=("naitsaada2023.trace-singular-values",))
 def trace_of_squares():
-    """The trace of DW(DW)ᵀ is the sum of the squared singular values of DW, in its singular value decomposition UΣVᵀ."""
+    """The trace of DW(DW)ᵀ is the sum of the squared singular values of DW = UΣVᵀ."""
     M = U @ values @ V.T
     rules = Rules(orthogonal(U), orthogonal(V))
     shapes = ({n: 3, before: 2, k: 2}, {n: 2, before: 2, k: 1}, {n: 1, before: 1, k: 1})
@@ -76,7 +76,9 @@ def mean_square_sum():
     row = haar_moment("jj", "kk", N_out)
     mean = r * sigma**2 * row * (phi_slope**2 + phi_slope2**2) / 2
     return Conjunction(
-        MatrixIdentity(of_a, scale**2 * trace(D @ C @ C.T @ D), SIZES, FRAME, name=r"E_A\mathrm{tr}\,DW(DW)^\top"),
+        MatrixIdentity(
+            of_a, scale**2 * trace(D @ C @ C.T @ D), SIZES, FRAME, name=r"E_A\mathrm{tr}\,DW(DW)^\top"
+        ),
         Identity(row, 1 / N_out, name=r"E\,C_{jk}^2"),
         Identity(mean.subs(N_out, 2), r * sigma**2 / 2 * (phi_slope**2 + phi_slope2**2) / 2),
         formula=r"\frac1{N_l}E_W\mathrm{tr}\,DW(DW)^\top = \gamma_l\sigma_\alpha^2"
@@ -98,15 +100,20 @@ def printed_mean_square_sum():
 
 @result(
     ledger=("naitsaada2023.mean-square-sv-limit",),
-    domain=Domain((gamma, sigma, mu1, chi), (), (Cell("χ", {gamma: 1, sigma: 1, mu1: 1}),), let={chi: gamma * sigma**2 * mu1}),
+    domain=Domain(
+        (gamma, sigma, mu1, chi),
+        (),
+        (Cell("χ", {gamma: 1, sigma: 1, mu1: 1}),),
+        let={chi: gamma * sigma**2 * mu1},
+    ),
     uses=("random_matrices.mean_square_sum",),
     hypotheses=(stated("Eq. (8)", "χ_γ = γσ_α²μ_1", chi),),
 )
 def mean_square_limit():
     """The mean squared singular value of DW tends to χ, as N_l → ∞ with q^l = q*.
 
-    Given D it is γσ_α² times the mean of φ'(h_j)² over the units, by the facts of `mean_square_sum`; that this mean tends
-    to μ_1, and that D, which depends on W through h = Wz, may be held fixed, is a law of large numbers.
+    Given D it is γσ_α² times the mean of φ'(h_j)² over the units, by the facts of `mean_square_sum`; that this mean
+    tends to μ_1, and that D, which depends on W through h = Wz, may be held fixed, is a law of large numbers.
     """
     of_a = gaussian_mean(trace(D @ C @ A @ A.T @ C.T @ D), layer_law)
     return InDistribution(
@@ -126,9 +133,9 @@ def mean_square_limit():
 def mean_squared_singular_value():
     """The mean squared singular value of DW is χ, and that of J is χ^L: neither the median nor the mean of these.
 
-    By Cauchy and Schwarz the mean singular value is at most √(γ m_1), since no more than γ of them are not zero. The two
-    facts are its square where a share γ of the singular values is equal and the rest zero, as it is for orthogonal
-    weights: with m_1 = χ^L the mean is √(γχ^L), below 1 at χ = 1 for γ < 1.
+    By Cauchy and Schwarz the mean singular value is at most √(γ m_1), since no more than γ of them are not zero. The
+    two facts are its square where a share γ of the singular values is equal and the rest zero, as it is for
+    orthogonal weights: with m_1 = χ^L the mean is √(γχ^L), below 1 at χ = 1 for γ < 1.
     """
     value = sp.sqrt(chi**L / gamma)
     return Conjunction(
@@ -170,7 +177,7 @@ SHAPES = ({h0: 2, h1: 3, h2: 1}, {h0: 1, h1: 2, h2: 3})
 
 @result(ledger=("naitsaada2023.jacobian-product",))
 def jacobian_product():
-    """The Jacobian of L layers, J = D^(L)W^(L)…D^(1)W^(1), is that of z^(L+1) = φ(h^(L)) in z^(1) in the indices of Eq. (1).
+    """The Jacobian of L layers, D^(L)W^(L)…D^(1)W^(1), is that of z^(L+1) = φ(h^(L)) in z^(1), as Eq. (1) counts.
 
     By Eq. (1), h^(l) = W^(l)z^(l) + b^(l) and z^(l+1) = φ(h^(l)), so that ż^(l+1) = D^(l)W^(l)ż^(l): for two layers of
     any widths, and so for more.
@@ -190,5 +197,5 @@ def jacobian_product():
     severity="convention",
 )
 def printed_jacobian_product():
-    """As printed, ∂z^1/∂z^0 = D^(1)W^(1); but z^(1) = φ(h^(0)) and h^(0) = W^(0)z^(0) by Eq. (1): with one unit a layer."""
+    """As printed, ∂z^1/∂z^0 = D^(1)W^(1); but z^(1) = φ(W^(0)z^(0)) by Eq. (1): with one unit a layer."""
     return Identity(phi_slope * w0, phi_slope2 * w1)

@@ -6,7 +6,9 @@ from symdyn.notation import glossary
 
 words = glossary("random_matrices")
 
-z = words.scalar("z", "z", "argument of a transform, real and outside of the spectrum where no other is named")
+z = words.scalar(
+    "z", "z", "argument of a transform, real and outside of the spectrum where no other is named"
+)
 u = words.scalar("u", "u", "the inverse 1/z of the argument of G and M")
 x = words.scalar("x", "x", "a point of a spectrum")
 y = words.scalar("y", "y", "another point of a spectrum, or the imaginary part of z")

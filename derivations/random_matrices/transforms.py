@@ -106,9 +106,9 @@ ABOVE = meaning("ε > 0 is the distance from the real line, and x a point off th
 def inversion():
     """The inversion of the Stieltjes transform, with the sign that belongs to ∫ρ/(z - t).
 
-    For a unit mass at x_1, G(x + iε) = (x - x_1 - iε)/((x - x_1)² + ε²): the first two facts multiply it out. So -Im G/π
-    is Cauchy's density in x - x_1, of width ε, and for any law the mean of these over the law. They are positive, have
-    the mass one (the derivative of atan((x - x_1)/ε)/π) and vanish with ε off x_1.
+    For a unit mass at x_1, G(x + iε) = (x - x_1 - iε)/((x - x_1)² + ε²): the first two facts multiply it out. So -Im
+    G/π is Cauchy's density in x - x_1, of width ε, and for any law the mean of these over the law. They are positive,
+    have the mass one (the derivative of atan((x - x_1)/ε)/π) and vanish with ε off x_1.
     """
     square = (x - x1) ** 2 + y**2
     real, imaginary = (x - x1) / square, -y / square
@@ -117,8 +117,8 @@ def inversion():
         (x, x1, y), (), (Cell("off the atom", {y: 1}),), conditions=(sp.Ne(x, x1),), hypotheses=(ABOVE,)
     )
     return Existence(
-        r"$-\frac1\pi\mathrm{Im}\,G(x+i\epsilon)$ is the mean of Cauchy densities of width $\epsilon$ over the law, which "
-        r"tends to the density where it is continuous",
+        r"$-\frac1\pi\mathrm{Im}\,G(x+i\epsilon)$ is the mean of Cauchy densities of width $\epsilon$ over the "
+        r"law, which tends to the density where it is continuous",
         (
             Identity(real * (x - x1) - imaginary * y, sp.S.One),
             Identity(real * y + imaginary * (x - x1), sp.S.Zero),
@@ -132,7 +132,11 @@ def inversion():
 
 @result(
     ledger=("naitsaada2023.mgf-def",),
-    domain=Domain((u, x1), conditions=(sp.Ne(u * x1, 1),), hypotheses=(meaning("z = 1/u is not in the spectrum", u, x1),)),
+    domain=Domain(
+        (u, x1),
+        conditions=(sp.Ne(u * x1, 1),),
+        hypotheses=(meaning("z = 1/u is not in the spectrum", u, x1),),
+    ),
     uses=("random_matrices.stieltjes_transform",),
 )
 def moment_transform():
@@ -151,13 +155,16 @@ def moment_transform():
         Identity(from_g, x1 * u / (1 - x1 * u), on=nonzero),
         Identity(x1 * u / (1 - x1 * u), powers + (x1 * u) ** (ORDER + 1) / (1 - x1 * u), name="M(1/u)"),
         Identity(
-            Series.of(x1 * u / (1 - x1 * u), u, ORDER), moment_series(tuple(x1**k for k in range(1, ORDER + 1)))
+            Series.of(x1 * u / (1 - x1 * u), u, ORDER),
+            moment_series(tuple(x1**k for k in range(1, ORDER + 1))),
         ),
     )
 
 
 FIRST = stated("Sec. 3.1, where S divides by M⁻¹, which exists for m_1 ≠ 0", "m_1 ≠ 0", a1, b1)
-nonzero_mean = Domain((a1, a2, a3), (), (Cell("m_1 > 0", {a1: 1}), Cell("m_1 < 0", {a1: -1})), hypotheses=(FIRST,))
+nonzero_mean = Domain(
+    (a1, a2, a3), (), (Cell("m_1 > 0", {a1: 1}), Cell("m_1 < 0", {a1: -1})), hypotheses=(FIRST,)
+)
 
 
 @result(ledger=("naitsaada2023.s-transform-def",), domain=nonzero_mean)
@@ -205,9 +212,7 @@ def free_moments() -> tuple[Any, ...]:
     )
 
 
-@result(
-    ledger=("naitsaada2023.s-multiplicative",), domain=both_means, uses=("random_matrices.s_transform",)
-)
+@result(ledger=("naitsaada2023.s-multiplicative",), domain=both_means, uses=("random_matrices.s_transform",))
 def multiplicativity():
     """S of a product of free variables is the product of their S, to third order.
 
@@ -225,5 +230,3 @@ def multiplicativity():
         ),
         formula=r"S_{ab}(z) = S_a(z)\,S_b(z)",
     )
-
-

@@ -1,17 +1,17 @@
 r"""The variance of the spectrum of JJᵀ on the edge of chaos, and what depends on rank and depth in it.
 
-At χ = 1 it is m_2 - m_1² = L(μ_2/μ_1² - 1 - s_1), with s_1 = -1/γ for Gaussian and s_1 = 1 - 1/γ for orthogonal weights.
-As μ_2 ≥ μ_1², it grows in proportion to L for every activation and every q* unless γ = 1 and the weights are orthogonal,
-and it rises as γ falls. A scale of the weights changes no s_k (naitsaada2023, Sec. 3.1, 4 and 5).
+At χ = 1 it is m_2 - m_1² = L(μ_2/μ_1² - 1 - s_1), with s_1 = -1/γ for Gaussian and s_1 = 1 - 1/γ for orthogonal
+weights. As μ_2 ≥ μ_1², it grows in proportion to L for every activation and every q* unless γ = 1 and the weights are
+orthogonal, and it rises as γ falls. A scale of the weights changes no s_k (naitsaada2023, Sec. 3.1, 4 and 5).
 """
 
 from __future__ import annotations
 
 import sympy as sp
 
+from derivations.random_matrices.gaussian_weights import S as S_gaussian
 from derivations.random_matrices.jacobian import FREE, GAUSSIAN, ORTHOGONAL, mean, relative_moments
 from derivations.random_matrices.orthogonal_weights import S as S_orthogonal
-from derivations.random_matrices.gaussian_weights import S as S_gaussian
 from derivations.random_matrices.symbols import (
     L,
     c,
@@ -50,9 +50,7 @@ edge = Domain(
     words="on the edge of chaos",
     hypotheses=(EDGE,),
 )
-RATIO = stated(
-    "Sec. 3.1", "μ_2/μ_1² ≥ 1, as it is proved: μ_2/μ_1² = 1 + ε with ε ≥ 0", excess, excess >= 0
-)
+RATIO = stated("Sec. 3.1", "μ_2/μ_1² ≥ 1, as it is proved: μ_2/μ_1² = 1 + ε with ε ≥ 0", excess, excess >= 0)
 by_excess = Domain(
     (gamma, gamma2, L, depth, excess),
     (),
@@ -60,7 +58,9 @@ by_excess = Domain(
     conditions=(excess >= 0, gamma <= 1),
     hypotheses=(RATIO, meaning("L' and γ' are another depth and ratio", depth, gamma2)),
 )
-below_one = by_excess.restrict(gamma < 1, words="γ < 1", hypotheses=(stated("Sec. 4", "low rank, γ < 1", gamma < 1),))
+below_one = by_excess.restrict(
+    gamma < 1, words="γ < 1", hypotheses=(stated("Sec. 4", "low rank, γ < 1", gamma < 1),)
+)
 
 
 def by(variance: sp.Expr) -> sp.Expr:
@@ -85,7 +85,7 @@ def jacobian_variance_formula():
     uses=("random_matrices.gaussian_s1", "random_matrices.multiplicativity"),
 )
 def gaussian_variance():
-    """The variance for low-rank Gaussian weights on the edge of chaos: their rows are in uniformly random directions."""
+    """The variance for low-rank Gaussian weights on the edge of chaos: their rows have random directions."""
     return Identity(relative_moments(2, GAUSSIAN.cut(1))[1] - 1, of_gaussian, name=r"\sigma^2_{JJ^\top}")
 
 
@@ -130,7 +130,12 @@ first, second = form("u", {z1: sp.sqrt(q_star)}), form("v", {z2: sp.sqrt(q_star)
 
 @result(
     ledger=("naitsaada2023.mu-ratio-inequality",),
-    domain=Domain((q_star,), (), (Cell("q* > 0", {q_star: 1}),), hypotheses=(SMOOTH, stated("Eq. (8)", "q* > 0", q_star))),
+    domain=Domain(
+        (q_star,),
+        (),
+        (Cell("q* > 0", {q_star: 1}),),
+        hypotheses=(SMOOTH, stated("Eq. (8)", "q* > 0", q_star)),
+    ),
 )
 def ratio_of_moments():
     """μ_1² ≤ μ_2: with an independent copy v of u, μ_2 - μ_1² is half the mean of (φ'(u)² - φ'(v)²)²."""
@@ -158,9 +163,7 @@ def depth_independence():
         Identity(sp.diff(by(of_gaussian), L), excess + 1 / gamma, name=r"\partial_L\sigma^2"),
         Identity(sp.diff(by(of_orthogonal), L), excess + 1 / gamma - 1, name=r"\partial_L\sigma^2"),
         Inequality(excess + 1 / gamma, ">"),
-        Identity(
-            sp.diff(by(of_truncated), L), (excess + 1) / gamma - 1, name=r"\partial_L\sigma^2_{(Q,0)}"
-        ),
+        Identity(sp.diff(by(of_truncated), L), (excess + 1) / gamma - 1, name=r"\partial_L\sigma^2_{(Q,0)}"),
         Inequality(excess + 1 / gamma - 1, ">=", excess),
         Inequality((excess + 1) / gamma - 1, ">=", excess),
         Inequality(1 / gamma - 1, ">", on=below_one),
@@ -180,7 +183,12 @@ def not_rescalable():
     variance of rank γ exceeds that of full rank by L(1/γ - 1); and it is at least L/γ for Gaussian and L(1/γ - 1) for
     orthogonal weights, whatever q* is.
     """
-    scaled = Domain((gamma, sigma, c), (), (Cell("scales", {gamma: 1, sigma: 1, c: 1}),), hypotheses=(meaning("a factor c > 0", c),))
+    scaled = Domain(
+        (gamma, sigma, c),
+        (),
+        (Cell("scales", {gamma: 1, sigma: 1, c: 1}),),
+        hypotheses=(meaning("a factor c > 0", c),),
+    )
     wide = (gamma * sigma**2, gamma * (c * sigma) ** 2)
     plain, changed = (
         Series.of(S_gaussian.subs(sigma, s), z, 1).map(lambda a, w=w: w * a)
@@ -231,5 +239,3 @@ def falls_with_rank():
         Inequality(sp.diff(by(of_orthogonal), gamma), "<"),
         Inequality(sp.diff(by(of_truncated).subs(L, 1 + more), gamma), "<", on=several),
     )
-
-

@@ -1,14 +1,15 @@
-r"""Activations: the function, its slope, where it bends, and the closed forms of its Gaussian means where there are any.
+r"""Activations: the function, its slope, where it bends, and closed forms of its Gaussian means.
 
     activation("tanh"), activation("leaky_relu", slope=0.1), activation(torch.nn.functional.silu)
 
-An `Activation` says of which class it is. *Smooth*: all that is said of derivatives holds. *Kinked*: φ is continuous and
-its slope jumps at the listed points; χ is still the slope of the correlation map. *Jumping*: φ itself jumps; χ says
-nothing of the correlation map, and functions that need it refuse.
+An `Activation` says of which class it is. *Smooth*: all that is said of derivatives holds. *Kinked*: φ is continuous
+and its slope jumps at the listed points; χ is still the slope of the correlation map. *Jumping*: φ itself jumps; χ
+says nothing of the correlation map, and functions that need it refuse.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,7 +83,8 @@ def activation(phi: Any, slope: float | None = None) -> Activation:
 
     Args:
         phi: one of "linear", "relu", "leaky_relu", "erf", "hard_tanh", "sin", "tanh", "gelu"; an `Activation`; or a
-            function of a torch tensor that acts entry by entry, which is differentiated by autograd and taken as smooth.
+            function of a torch tensor that acts entry by entry, which is differentiated by autograd and taken as
+            smooth.
         slope: the slope of "leaky_relu" below zero, 0.01 if left out.
 
     Raises:
@@ -102,8 +104,8 @@ def activation(phi: Any, slope: float | None = None) -> Activation:
             raise ValueError(f"slope is that of leaky_relu; {phi} has none")
         if phi not in NAMED:
             raise ValueError(
-                f"unknown activation '{phi}'; {', '.join([*NAMED, 'leaky_relu'])} have names, and any function of a torch "
-                "tensor or Activation may be given"
+                f"unknown activation '{phi}'; {', '.join([*NAMED, 'leaky_relu'])} have names, and any function of "
+                "a torch tensor or Activation may be given"
             )
         return NAMED[phi]
     if callable(phi):
@@ -118,7 +120,9 @@ def _of_torch(phi: Any) -> Activation:
     torch = arrays.loaded_torch()
     name = getattr(phi, "__name__", type(phi).__name__)
     if torch is None:
-        raise TypeError(f"{name} is no name or Activation; a function of torch tensors needs torch to be imported")
+        raise TypeError(
+            f"{name} is no name or Activation; a function of torch tensors needs torch to be imported"
+        )
 
     def function(x: Array) -> Array:
         with torch.no_grad():
@@ -160,9 +164,7 @@ def _theta(c: Array) -> Array:
 def _sine_minus(theta: Array) -> Array:
     """sin θ - θ cos θ, by its series below 1/2."""
     small = np.minimum(theta, 0.5)
-    series = sum(
-        (-1) ** k * (2 * k + 2) / math.factorial(2 * k + 3) * small ** (2 * k + 3) for k in range(9)
-    )
+    series = sum((-1) ** k * (2 * k + 2) / math.factorial(2 * k + 3) * small ** (2 * k + 3) for k in range(9))
     return np.where(theta < 0.5, series, np.sin(theta) - theta * np.cos(theta))
 
 
@@ -259,13 +261,13 @@ def _clipped_slope(q: Array) -> Array:
 def _by_angle(q: Array, start: Array, stop: Array, weight: Callable[[Array], Array]) -> Array:
     """∫ weight(1 - t) ∂_t P(|u| < 1, |u'| < 1; t) |dt| over t = cos α, α from start to stop.
 
-    ∂_t P = (exp(-1/(q(1 + t))) - exp(-1/(q(1 - t))))/(π√(1 - t²)), which changes where 1 - t is about 1/q. Panels shrink
-    towards α = 0 by factors of four, with 24 points of Gauss each.
+    ∂_t P = (exp(-1/(q(1 + t))) - exp(-1/(q(1 - t))))/(π√(1 - t²)), which changes where 1 - t is about 1/q. Panels
+    shrink towards α = 0 by factors of four, with 24 points of Gauss each.
     """
     count = 2 + max(0, math.ceil(math.log(16 * math.sqrt(float(np.max(q, initial=1.0))), 4)))
     edges = [stop * 4.0**-j for j in range(count)] + [0 * stop]
     total = 0.0
-    for upper, lower in zip(edges[:-1], edges[1:], strict=True):
+    for upper, lower in itertools.pairwise(edges):
         low, high = np.maximum(lower, start), np.maximum(upper, start)
         half, middle = (high - low) / 2, (high + low) / 2
         for x, w in zip(_NODES, _WEIGHTS, strict=True):

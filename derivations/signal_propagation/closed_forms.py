@@ -1,11 +1,12 @@
 r"""Closed forms of the maps for erf, ReLU, sin and linear networks.
 
-By Price's rule the mean of φφ has the slope q∫∫φ'φ' in c, and for erf, φ' = (2/√π)exp(-x²), that is a Gaussian integral:
+By Price's rule the mean of φφ has the slope q∫∫φ'φ' in c, and for erf, φ' = (2/√π)exp(-x²), that is a Gaussian
+integral:
 
     ∫∫φ'(u_1)φ'(u_2) = (4/π)/√((1 + 2q)² - 4q²c²),    ∫∫φ(u_1)φ(u_2) = (2/π) arcsin(2qc/(1 + 2q)).
 
-So χ = γσ_α²(4/π)/√(1 + 4q*) and V'(q*) = χ/(1 + 2q*): on the edge of chaos, at χ = 1, lengths converge exponentially all
-the same, though correlations do not (cf. naitsaada2023, Sec. 1).
+So χ = γσ_α²(4/π)/√(1 + 4q*) and V'(q*) = χ/(1 + 2q*): on the edge of chaos, at χ = 1, lengths converge exponentially
+all the same, though correlations do not (cf. naitsaada2023, Sec. 1).
 """
 
 from __future__ import annotations
@@ -135,5 +136,3 @@ def convergence_on_the_edge():
 def printed_convergence_on_the_edge():
     """As printed, both maps converge sub-exponentially at χ = 1, so that V'(q*) = 1; for erf it is 1/(1 + 2q*)."""
     return Identity(1 / (1 + 2 * q_star), sp.S.One, name=r"\mathcal V'(q^*)")
-
-

@@ -199,7 +199,9 @@ stable = Domain(
 )
 
 
-@result(ledger=("naitsaada2023.length-depth-scale",), domain=lengths, uses=("signal_propagation.length_slope",))
+@result(
+    ledger=("naitsaada2023.length-depth-scale",), domain=lengths, uses=("signal_propagation.length_slope",)
+)
 def length_depth_scale():
     """The depth scale of lengths: a perturbation of q* is multiplied by V'(q*) = exp(-1/ξ_q) in each layer.
 
@@ -207,13 +209,23 @@ def length_depth_scale():
     """
     return Conjunction(
         Identity(
-            length.derivative(q), gamma * sigma**2 * (jet(u, 1) ** 2 + jet(u) * jet(u, 2)), name=r"\mathcal V'(q^*)"
+            length.derivative(q),
+            gamma * sigma**2 * (jet(u, 1) ** 2 + jet(u) * jet(u, 2)),
+            name=r"\mathcal V'(q^*)",
         ),
         Identity(sp.exp(layer * sp.log(slope)), slope**layer, on=stable, name=r"e^{-l/\xi_q}"),
     )
 
 
-linear = Domain((gamma, sigma), (), (Cell("γ, σ_α > 0", {gamma: 1, sigma: 1}),), conditions=(gamma <= 1, gamma * sigma**2 < 1), hypotheses=(stated("Sec. 2.1", "a fixed point that is approached, for φ(x) = x: γσ_α² < 1", gamma, sigma),))
+linear = Domain(
+    (gamma, sigma),
+    (),
+    (Cell("γ, σ_α > 0", {gamma: 1, sigma: 1}),),
+    conditions=(gamma <= 1, gamma * sigma**2 < 1),
+    hypotheses=(
+        stated("Sec. 2.1", "a fixed point that is approached, for φ(x) = x: γσ_α² < 1", gamma, sigma),
+    ),
+)
 
 
 @result(
@@ -228,7 +240,11 @@ def rates_fall_with_rank():
     """
     rate = -sp.log(gamma * sigma**2)
     return Conjunction(
-        Identity((gamma * sigma**2 * (jet(u, 1) ** 2 + jet(u) * jet(u, 2))).of(x, x), gamma * sigma**2, name=r"\mathcal V'"),
+        Identity(
+            (gamma * sigma**2 * (jet(u, 1) ** 2 + jet(u) * jet(u, 2))).of(x, x),
+            gamma * sigma**2,
+            name=r"\mathcal V'",
+        ),
         Identity((gamma * sigma**2 * jet(u_star, 1) ** 2).of(x, x), gamma * sigma**2, name=r"\chi_\gamma"),
         Inequality(sp.diff(rate, gamma), "<"),
     )
@@ -276,9 +292,7 @@ ORDERED = added(ORDERED_WORDS, y)
 )
 def correlation_depth_scale():
     """The depth scale of correlations in the ordered phase: 1/ξ_c = -log χ > 0. In the chaotic phase it is -log R."""
-    return Conjunction(
-        Inequality(-sp.log(sp.exp(y)), ">"), Identity(-sp.log(sp.exp(y)), -y, name=r"1/\xi_c")
-    )
+    return Conjunction(Inequality(-sp.log(sp.exp(y)), ">"), Identity(-sp.log(sp.exp(y)), -y, name=r"1/\xi_c"))
 
 
 @printed(
@@ -392,6 +406,6 @@ def chaotic_phase():
     """
     at_one = gamma * sigma**2 * jet(u_star, 1) * jet(u_star, 1)
     return Existence(
-        r"for $\chi>1$ there are $\delta>0$ and $\rho>1$ with $1-C(c)\ge\rho(1-c)$ for $1-c<\delta$: no start near 1 stays",
+        r"for $\chi>1$ there are $\delta>0$, $\rho>1$ with $1-C(c)\ge\rho(1-c)$ for $1-c<\delta$: none stays near 1",
         (Identity(at_one, gamma * sigma**2 * jet(u_star, 1) ** 2, name=r"\partial_cC(1)"),),
     )

@@ -1,15 +1,15 @@
 r"""Gaussian means of an activation: in closed form, by quadrature with a check, and for pairs by Mehler's series.
 
-One variable u = √q z: Gauss's rule on panels, no wider than one in z, and in u bounded by the kinks and by powers of two,
-so that features of φ of size one are resolved at any q. For an activation without a name the rule is compared with the one
-on halved panels until they agree, and a mean on which they do not is refused.
+One variable u = √q z: Gauss's rule on panels, no wider than one in z, and in u bounded by the kinks and by powers of
+two, so that features of φ of size one are resolved at any q. For an activation without a name the rule is compared
+with the one on halved panels until they agree, and a mean on which they do not is refused.
 
 Two variables with correlation c: with a_n = E φ(√q z)He_n(z)/√n!,
 
     E φ(u)φ(u') = Σ a_n² c^n,    E φ² - E φφ' = Σ a_n² (1 - c^n),    q E φ'(u)φ'(u') = Σ n a_n² c^{n-1},
 
-and what is left out after N terms is at most |c|^{N+1}(E φ² - Σ a_n²), as all terms are positive (Mehler, Parseval). Where
-this bound is not small enough, at kinks near c = 1 or for large q, the pair is integrated directly.
+and what is left out after N terms is at most |c|^{N+1}(E φ² - Σ a_n²), as all terms are positive (Mehler, Parseval).
+Where this bound is not small enough, at kinks near c = 1 or for large q, the pair is integrated directly.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def square_slope(phi: Activation, q: Array) -> Array:
 def slope_mean(phi: Activation, q: Array, k: int = 1) -> Array:
     """μ_k = E φ'(√q z)^{2k} for an array of q ≥ 0."""
     if phi.closed is not None:
-        return _at_zero(lambda x: phi.closed.slopes(x, k), q, float(phi.derivative(np.zeros(1))[0]) ** (2 * k))
+        return _at_zero(
+            lambda x: phi.closed.slopes(x, k), q, float(phi.derivative(np.zeros(1))[0]) ** (2 * k)
+        )
     return _mean(phi, lambda x, z: phi.derivative(x) ** (2 * k), q)
 
 
@@ -76,8 +78,8 @@ def _mean(phi: Activation, f: Callable[[Array, Array], Array], q: Array) -> Arra
             return found.reshape(np.shape(q))
     if not settled:
         raise ValueError(
-            f"a Gaussian mean of {phi.name} is not settled by {edges.shape[-1]} panels: name the points at which it bends "
-            "or jumps, Activation(…, kinks=(…))"
+            f"a Gaussian mean of {phi.name} is not settled by {edges.shape[-1]} panels: name the points at which it "
+            "bends or jumps, Activation(…, kinks=(…))"
         )
     return found.reshape(np.shape(q))
 
@@ -306,7 +308,9 @@ def _direct(f: Any, kinks: tuple[float, ...], q: float, c: float) -> float:
     root, spread = math.sqrt(q), math.sqrt(max(0.0, (1 - c) * (1 + c)))
     points = np.array([*kinks, 0.0, *(s * 2.0**k for k in range(-2, 6) for s in (-1, 1))])
     whole = np.arange(-REACH, REACH + 1)
-    around = spread * np.array([s * 2.0**k for k in range(-2, 60) if spread * 2.0**k < REACH for s in (-1, 1)])
+    around = spread * np.array(
+        [s * 2.0**k for k in range(-2, 60) if spread * 2.0**k < REACH for s in (-1, 1)]
+    )
     ends = np.concatenate([points / root, whole, *((k / root + around) for k in kinks)])
     if c < 0:
         ends = np.concatenate([ends, *((-k / root + around) for k in kinks)])
@@ -341,4 +345,13 @@ def _direct_gap(phi: Activation, q: float, g: float) -> float:
     return q * sum(parts)
 
 
-__all__ = ["coefficients", "gap_of_pairs", "pair_gap", "pair_mean", "pair_slope_mean", "slope_mean", "square_mean", "square_slope"]
+__all__ = [
+    "coefficients",
+    "gap_of_pairs",
+    "pair_gap",
+    "pair_mean",
+    "pair_slope_mean",
+    "slope_mean",
+    "square_mean",
+    "square_slope",
+]

@@ -1,12 +1,12 @@
 r"""Gradients: the chain rule through low-rank layers, and the mean squares of what it gives.
 
-With the coefficients α as parameters, ∂E/∂α_ij = (Σ_{m=1}^{N_l} δ_m(C_i)_m)φ(h_j): a sum over all units of the layer, and
-there are r_l N_{l-1} of them. Taking forward and backward weights as independent, as the paper does,
+With the coefficients α as parameters, ∂E/∂α_ij = (Σ_{m=1}^{N_l} δ_m(C_i)_m)φ(h_j): a sum over all units of the layer,
+and there are r_l N_{l-1} of them. Taking forward and backward weights as independent, as the paper does,
 
     q̃^l = (N_{l+1}/N_l) χ_{l+1} q̃^{l+1},
 
-from r_{l+1}σ_α²/(N_l N_{l+1}) for each of the N_{l+1} weights, and the slopes at the length q^l of the layer itself. With
-constant width gradients go as χ^{L-l} (naitsaada2023, Sec. 2.2 and App. A.8).
+from r_{l+1}σ_α²/(N_l N_{l+1}) for each of the N_{l+1} weights, and the slopes at the length q^l of the layer itself.
+With constant width gradients go as χ^{L-l} (naitsaada2023, Sec. 2.2 and App. A.8).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from derivations.signal_propagation.symbols import (
     y,
 )
 from symdyn.calculus.haar import haar_moment
-from symdyn.calculus.matrix import Index, Rules, basis, eye, gaussian_mean, matrix, sum_over, trace, vector
+from symdyn.calculus.matrix import Index, basis, eye, gaussian_mean, matrix, sum_over, trace, vector
 from symdyn.domain import Cell, Domain
 from symdyn.hypothesis import added, meaning, stated
 from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
 from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.statement import Conjunction, Identity, Inequality, Limit
 
 after = sp.Symbol("K", integer=True, positive=True)
 SHAPES = ({n: 2, m: 2, k: 1, after: 3}, {n: 1, m: 2, k: 1, after: 2}, {n: 3, m: 1, k: 2, after: 1})
@@ -54,9 +54,7 @@ z_out = vector("z", n, r"\phi(h^{(l)})")
 W, W_dot = matrix("W", n, m), matrix("V", n, m, r"\dot W")
 A_dot = matrix("B", k, m, r"\dot\alpha")
 unit_k = vector("u", k, "e_i")
-INDEPENDENT = stated(
-    "Sec. 2.2", "forward and backward weights are treated as independent", q_tilde
-)
+INDEPENDENT = stated("Sec. 2.2", "forward and backward weights are treated as independent", q_tilde)
 
 
 @result(ledger=("naitsaada2023.delta-recursion",))
@@ -69,9 +67,7 @@ def backward_recursion():
     moved = W_next @ D @ h_dot
     return Conjunction(
         MatrixDynamics(W_next @ z_out + bias_next, moved, {z_out: D @ h_dot}, SHAPES, name="h^{(l+1)}"),
-        MatrixIdentity(
-            delta_next.T @ moved, (D @ W_next.T @ delta_next).T @ h_dot, SHAPES, name=r"\dot E"
-        ),
+        MatrixIdentity(delta_next.T @ moved, (D @ W_next.T @ delta_next).T @ h_dot, SHAPES, name=r"\dot E"),
     )
 
 
@@ -79,7 +75,9 @@ def backward_recursion():
 def gradient_in_weights():
     """The gradient in the weights is δφ(h)ᵀ, with entries δ_iφ(h_j)."""
     return Conjunction(
-        MatrixDynamics(delta.T @ W @ p, trace((delta @ p.T).T @ W_dot) * eye(1), {W: W_dot}, SHAPES, name="E"),
+        MatrixDynamics(
+            delta.T @ W @ p, trace((delta @ p.T).T @ W_dot) * eye(1), {W: W_dot}, SHAPES, name="E"
+        ),
         MatrixIdentity(
             (left.T @ (delta @ p.T) @ right),
             (left.T @ delta) @ (p.T @ right),
@@ -94,7 +92,7 @@ def gradient_in_weights():
     uses=("signal_propagation.backward_recursion", "signal_propagation.low_rank_weight"),
 )
 def gradient_in_coefficients():
-    """The gradient in the coefficients is Cᵀδφ(h)ᵀ: its entries are (Σ_m δ_m(C_i)_m)φ(h_j), summed over all N_l units."""
+    """The gradient in the coefficients is Cᵀδφ(h)ᵀ, with entries (Σ_m δ_m(C_i)_m)φ(h_j): sums over all N_l units."""
     unit = Index("m", n)
     summed = sum_over(unit, (basis(unit).T @ delta).scalar() * (basis(unit).T @ C @ unit_k).scalar())
     return Conjunction(
@@ -119,7 +117,12 @@ def printed_gradient_in_coefficients():
     return Identity(d1 * c1, d1 * c1 + d2 * c2)
 
 
-counts = Domain((N_in, N_out, N_next, gamma), (), (Cell("widths", {N_in: 1, N_out: 1, N_next: 1, gamma: 1}),), conditions=(gamma <= 1,))
+counts = Domain(
+    (N_in, N_out, N_next, gamma),
+    (),
+    (Cell("widths", {N_in: 1, N_out: 1, N_next: 1, gamma: 1}),),
+    conditions=(gamma <= 1,),
+)
 
 
 @result(
@@ -158,7 +161,9 @@ def printed_number_of_coefficients():
 haar = Domain((N_out, N_in, r, sigma), (), (Cell("sizes", {N_out: 1, N_in: 1, r: 1, sigma: 1}),))
 
 
-@result(ledger=("naitsaada2023.weight-second-moment",), domain=haar, uses=("signal_propagation.haar_columns",))
+@result(
+    ledger=("naitsaada2023.weight-second-moment",), domain=haar, uses=("signal_propagation.haar_columns",)
+)
 def second_moment_of_weights():
     """A low-rank weight has entries of mean zero and variance r_lσ_α²/(N_lN_{l-1}) = γ_lσ_α²/N_{l-1}.
 
@@ -174,7 +179,9 @@ def second_moment_of_weights():
             name=r"E_A(e^\top Wf)^2",
         ),
         Identity(
-            sigma**2 / N_in * r * haar_moment("jj", "kk", N_out), r * sigma**2 / (N_in * N_out), name=r"E\,W_{ij}^2"
+            sigma**2 / N_in * r * haar_moment("jj", "kk", N_out),
+            r * sigma**2 / (N_in * N_out),
+            name=r"E\,W_{ij}^2",
         ),
     )
 
@@ -188,8 +195,8 @@ def second_moment_of_weights():
 def mean_square_in_coefficients():
     """The mean square of a gradient in a coefficient is E δ_1² E φ²: (Σδ_mC_m)² = Σδ_m²C_m² + Σ_{p≠m}δ_pδ_mC_pC_m.
 
-    For Haar columns, E C_m² = 1/N and E C_pC_m = 0 for p ≠ m, which is what independence would give; with δ independent of
-    C the cross terms vanish.
+    For Haar columns, E C_m² = 1/N and E C_pC_m = 0 for p ≠ m, which is what independence would give; with δ
+    independent of C the cross terms vanish.
     """
     column = C @ unit_k
     rotated = vector("w", n, "C_i")
@@ -266,14 +273,16 @@ def gradient_recursion():
     At equal widths the ratio is 1.
     """
     return Identity(
-        N_next * q_tilde * weight2 * mu1, q_tilde * N_next / N_out * (gamma * sigma**2 * mu1), name=r"\tilde q^l"
+        N_next * q_tilde * weight2 * mu1,
+        q_tilde * N_next / N_out * (gamma * sigma**2 * mu1),
+        name=r"\tilde q^l",
     )
 
 
 EQUAL_WORDS = "N_{l+1} = N_l"
-equal = back.with_cells(Cell("equal widths", {s: 1 for s in POSITIVE if s != N_next}, {N_next: N_out})).supposing(
-    added(EQUAL_WORDS, N_next)
-)
+equal = back.with_cells(
+    Cell("equal widths", {s: 1 for s in POSITIVE if s != N_next}, {N_next: N_out})
+).supposing(added(EQUAL_WORDS, N_next))
 
 
 @printed(
@@ -288,7 +297,12 @@ def printed_gradient_recursion():
     return Identity(q_tilde * gamma * sigma**2 * mu1, N_next * q_tilde * weight2 * mu1)
 
 
-slopes = Domain((q, q_next, gamma, sigma), (), (Cell("lengths", {q: 1, q_next: 1, gamma: 1, sigma: 1}),), hypotheses=(INDEPENDENT, stated("Sec. 1", "lengths are positive", q, q_next)))
+slopes = Domain(
+    (q, q_next, gamma, sigma),
+    (),
+    (Cell("lengths", {q: 1, q_next: 1, gamma: 1, sigma: 1}),),
+    hypotheses=(INDEPENDENT, stated("Sec. 1", "lengths are positive", q, q_next)),
+)
 
 
 @result(
@@ -297,9 +311,10 @@ slopes = Domain((q, q_next, gamma, sigma), (), (Cell("lengths", {q: 1, q_next: 1
     uses=("signal_propagation.gradients_factorise", "signal_propagation.law_of_an_entry"),
 )
 def gradient_step():
-    """Before lengths have converged the slopes are those of the layer l itself, h^(l) ~ N(0, q^l): μ_1 = ∫φ'(√q^l z)²Dz."""
+    """Before lengths have converged the slopes are those of the layer l itself: μ_1 = ∫φ'(√q^l z)²Dz."""
     return Identity(
-        gamma * N_next * sigma**2 / N_out * (1 / N_next) * N_next * q_tilde * mu1, N_next * q_tilde * weight2 * mu1
+        gamma * N_next * sigma**2 / N_out * (1 / N_next) * N_next * q_tilde * mu1,
+        N_next * q_tilde * weight2 * mu1,
     )
 
 
@@ -310,7 +325,7 @@ def gradient_step():
     severity="typo",
 )
 def printed_gradient_step():
-    """As printed, the slopes φ'(h^(l)) are averaged at the length q^{l-1} of the layer before, here called q: for erf."""
+    """As printed, the slopes φ'(h^(l)) are averaged at the length q^{l-1} of the layer before, called q: for erf."""
     return Identity(erf_chi, erf_chi.subs(q, q_next))
 
 
@@ -344,23 +359,35 @@ def gradient_by_depth():
 
 @result(
     ledger=("naitsaada2023.gradient-norm-proportional",),
-    domain=Domain((N_out, N_in, gamma, q_tilde, mu1), (), (Cell("constant", POSITIVE),), hypotheses=(INDEPENDENT, stated("Sec. 2.2", "E φ² > 0", mu1))),
+    domain=Domain(
+        (N_out, N_in, gamma, q_tilde, mu1),
+        (),
+        (Cell("constant", POSITIVE),),
+        hypotheses=(INDEPENDENT, stated("Sec. 2.2", "E φ² > 0", mu1)),
+    ),
     uses=("signal_propagation.mean_square_in_coefficients", "signal_propagation.number_of_coefficients"),
 )
 def gradient_norm():
-    """The squared norm of the gradient in the coefficients is r_lN_{l-1} E φ² times q̃^l: constant along layers of one width.
+    """The squared norm of the gradient in the coefficients is r_lN_{l-1} E φ² times q̃^l, for all layers of one width.
 
     E φ², called μ_1 here, is that of a length at its fixed point. Given C, |Cᵀδ|² is r q̃ in the mean.
     """
     return Conjunction(
         Identity(
-            gamma * N_out * N_in * (q_tilde * mu1), (gamma * N_out * N_in * mu1) * q_tilde, name=r"\|\nabla_\alpha E\|^2"
+            gamma * N_out * N_in * (q_tilde * mu1),
+            (gamma * N_out * N_in * mu1) * q_tilde,
+            name=r"\|\nabla_\alpha E\|^2",
         ),
         Identity(haar_moment("jj", "ii", N_out) * gamma * N_out, gamma, name=r"E\,|C_{j\cdot}|^2"),
     )
 
 
-phases = Domain((y, depth), (), (Cell("layers", {depth: 1}),), hypotheses=(meaning("χ = e^y, and L is a number of layers", y, depth),))
+phases = Domain(
+    (y, depth),
+    (),
+    (Cell("layers", {depth: 1}),),
+    hypotheses=(meaning("χ = e^y, and L is a number of layers", y, depth),),
+)
 
 
 @result(
@@ -407,6 +434,9 @@ def perturbation_growth():
             name=r"E\,|DW\epsilon|^2/N_l",
         ),
         MatrixIdentity(
-            gaussian_mean(direction.T @ direction, {direction: 1}) / m, eye(1), SHAPES, name=r"E\,|\epsilon|^2/N_{l-1}"
+            gaussian_mean(direction.T @ direction, {direction: 1}) / m,
+            eye(1),
+            SHAPES,
+            name=r"E\,|\epsilon|^2/N_{l-1}",
         ),
     )

@@ -28,7 +28,9 @@ from symdyn.hypothesis import meaning, standing, stated
 HYPOTHESES = (
     standing("App. A.3", "0 < γ ≤ 1", gamma > 0, gamma <= 1),
     standing("Sec. 1", "variances are positive", sigma > 0, sigma_b > 0, sigma_w > 0),
-    standing("Sec. 1", "widths and ranks are positive numbers", N > 0, N_in > 0, N_out > 0, N_next > 0, r > 0),
+    standing(
+        "Sec. 1", "widths and ranks are positive numbers", N > 0, N_in > 0, N_out > 0, N_next > 0, r > 0
+    ),
     stated("Sec. 1", "the columns of C^(l) are orthonormal", "C has orthonormal columns"),
     stated("Eq. (7) and (8), which divide by lengths or take their roots", "q > 0", q > 0, q_star > 0),
     stated("Eq. (8)", "χ_γ > 0", chi > 0),

@@ -4,8 +4,9 @@ For pre-activations of length q and correlation c, with u, u' normal of variance
 
     V(q) = γ(σ_α² E φ(u)² + σ_b²),        C(c) = (σ_α² E φ(u)φ(u') + σ_b²)/(σ_α² E φ(u)² + σ_b²).
 
-At a fixed point q* = V(q*), C is the correlation map of the paper, and C'(1) = χ = γσ_α²E φ'². Where χ > 1 there is one
-more fixed point c* < 1, since C is convex on [0, 1]. The bias has independent coefficients (naitsaada2023, Sec. 1 and 2).
+At a fixed point q* = V(q*), C is the correlation map of the paper, and C'(1) = χ = γσ_α²E φ'². Where χ > 1 there is
+one more fixed point c* < 1, since C is convex on [0, 1]. The bias has independent coefficients (naitsaada2023, Sec. 1
+and 2).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ _STEPS = 80
 class DepthScales(NamedTuple):
     """What decides how deep signals go, each of the shape of the parameters.
 
-    `q_star` and `chi`; `c_star`, the stable fixed point of correlations; `length`, -1/log|V'(q*)|; `correlation`, -1/log of
-    the slope of C at c*; and `phase`: -1 ordered, 0 on the edge of chaos, 1 chaotic. A depth scale is +inf where
-    perturbations do not vanish exponentially, and 0 where they vanish at once.
+    `q_star` and `chi`; `c_star`, the stable fixed point of correlations; `length`, -1/log|V'(q*)|; `correlation`,
+    -1/log of the slope of C at c*; and `phase`: -1 ordered, 0 on the edge of chaos, 1 chaotic. A depth scale is +inf
+    where perturbations do not vanish exponentially, and 0 where they vanish at once.
     """
 
     q_star: Array
@@ -130,7 +131,9 @@ def length_map(q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -
     return read.give(read["gamma"] * (read["sigma_alpha2"] * mean + read["sigma_b2"]))
 
 
-def _of_lengths(f: Callable[[Activation, Array], Array], phi: Activation, read: _Read, name: str = "q") -> Array:
+def _of_lengths(
+    f: Callable[[Activation, Array], Array], phi: Activation, read: _Read, name: str = "q"
+) -> Array:
     """A function of the length alone, computed before it is broadcast against the other arguments."""
     plain = read.plain[name]
     return np.broadcast_to(f(phi, plain), read[name].shape)
@@ -198,7 +201,9 @@ def _length(phi: Activation, read: _Read) -> Array:
     """σ_α²E φ² + σ_b², which is not zero."""
     found = read["sigma_alpha2"] * _of_lengths(square_mean, phi, read) + read["sigma_b2"]
     if (found <= 0).any():
-        raise ValueError(f"{phi.name} and the bias vanish: lengths after the layer are zero, and have no correlation")
+        raise ValueError(
+            f"{phi.name} and the bias vanish: lengths after the layer are zero, and have no correlation"
+        )
     return found
 
 
@@ -226,7 +231,9 @@ def chi(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any, q: Any = None) -
     """
     phi = activation(phi)
     if phi.kind == "jumping":
-        raise ValueError(f"{phi.name} jumps: the mean of φ'² is not the slope of its correlation map, which is infinite")
+        raise ValueError(
+            f"{phi.name} jumps: the mean of φ'² is not the slope of its correlation map, which is infinite"
+        )
     if q is None:
         read = _Read(sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma)
         _network(read)
@@ -282,7 +289,14 @@ def fixed_points(sigma_alpha2: float, sigma_b2: float, gamma: float, phi: Any) -
     if zero == 0:
         found.append((0.0, scale * float(square_slope(phi, grid[:1])[0])))
     for k in np.flatnonzero(np.sign(excess[:-1]) * np.sign(excess[1:]) < 0):
-        q = _refine(phi, np.array([scale]), np.array([bias]), grid[k : k + 1], grid[k + 1 : k + 2], np.sign(excess[k : k + 1]))
+        q = _refine(
+            phi,
+            np.array([scale]),
+            np.array([bias]),
+            grid[k : k + 1],
+            grid[k + 1 : k + 2],
+            np.sign(excess[k : k + 1]),
+        )
         found.append((float(q[0]), scale * float(square_slope(phi, q)[0])))
     found += [(float(q), scale * float(square_slope(phi, np.array([q]))[0])) for q in grid[excess == 0]]
     return sorted(found)
@@ -296,8 +310,8 @@ def _refuse_all(phi: Activation, scale: Array, bias: Array, excess: Array, grid:
     every = (np.abs(excess) <= 1e-14 * grid).all(-1) & (bias == 0)
     if every.any():
         raise ValueError(
-            f"every length is a fixed point for {phi.name} at the critical variance γσ_α² = {scale[every].flat[0]:g} without "
-            "bias: give the length that you want"
+            f"every length is a fixed point for {phi.name} at the critical variance γσ_α² = {scale[every].flat[0]:g} "
+            "without bias: give the length that you want"
         )
 
 
@@ -316,8 +330,8 @@ def _largest(phi: Activation, read: _Read) -> Array:
         at = np.argwhere(above.reshape(shape))[:5].tolist()
         where = f" at batch indices {at}" if shape else ""
         raise ValueError(
-            f"the length map of {phi.name} has no fixed point above which it falls{where}: lengths grow without bound, as "
-            f"γσ_α² = {scale[above][0]:g} with γσ_b² = {bias[above][0]:g} is too large"
+            f"the length map of {phi.name} has no fixed point above which it falls{where}: lengths grow without "
+            f"bound, as γσ_α² = {scale[above][0]:g} with γσ_b² = {bias[above][0]:g} is too large"
         )
     down = (excess[:, :-1] > 0) & (excess[:, 1:] <= 0)
     some = down.any(-1)
@@ -329,7 +343,9 @@ def _largest(phi: Activation, read: _Read) -> Array:
     zero = scale * square_mean(phi, np.zeros(1))[0] + bias
     lost = ~some & (zero > 0)
     if lost.any():
-        raise ValueError(f"the fixed point of the length map of {phi.name} is below 1e-12: lengths are that small")
+        raise ValueError(
+            f"the fixed point of the length map of {phi.name} is below 1e-12: lengths are that small"
+        )
     return found.reshape(shape)
 
 
@@ -356,8 +372,8 @@ def _refine(phi: Activation, scale: Array, bias: Array, low: Array, high: Array,
 def depth_scales(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> DepthScales:
     """The depth scales of lengths and correlations, with the phase, in units of layers.
 
-    1/ξ_q = -log|V'(q*)|, and 1/ξ_c = -log C'(c*) at the stable fixed point c* of correlations: c* = 1 with C'(1) = χ in the
-    ordered phase, c* < 1 with C'(c*) = γσ_α²∫∫φ'(u_1*)φ'(u_2*) in the chaotic one.
+    1/ξ_q = -log|V'(q*)|, and 1/ξ_c = -log C'(c*) at the stable fixed point c* of correlations: c* = 1 with C'(1) = χ
+    in the ordered phase, c* < 1 with C'(c*) = γσ_α²∫∫φ'(u_1*)φ'(u_2*) in the chaotic one.
 
     Args:
         sigma_alpha2, sigma_b2, gamma, phi: as for `length_map`.
@@ -381,7 +397,9 @@ def depth_scales(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Dept
     _network(read)
     q = _largest(phi, read)
     if (q == 0).any():
-        raise ValueError("lengths go to zero, where there is no correlation: take a larger variance or a bias")
+        raise ValueError(
+            "lengths go to zero, where there is no correlation: take a larger variance or a bias"
+        )
     scale = read["gamma"] * read["sigma_alpha2"]
     slope = scale * square_slope(phi, q)
     at_one = scale * slope_mean(phi, q)
@@ -390,7 +408,12 @@ def depth_scales(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Dept
     rate = np.where(phase > 0, scale * pair_slope_mean(phi, q, 1 - gap), at_one)
     give = read.give
     return DepthScales(
-        give(q), give(at_one), give(1 - gap), give(_scale_of(np.abs(slope))), give(_scale_of(np.abs(rate))), phase
+        give(q),
+        give(at_one),
+        give(1 - gap),
+        give(_scale_of(np.abs(slope))),
+        give(_scale_of(np.abs(rate))),
+        phase,
     )
 
 
@@ -434,7 +457,8 @@ def from_fixed_point(q_star: Any, gamma: Any, phi: Any) -> tuple[Array, Array]:
         σ_α² to 1e-13 of its value and σ_b² to 1e-13 of q*/γ, each (...). A σ_b² that is zero to rounding is zero.
 
     Raises:
-        ValueError: as `length_map`; where σ_b² would be negative, so that no network on the edge has this fixed point, or
+        ValueError: as `length_map`; where σ_b² would be negative, so that no network on the edge has this fixed
+        point, or
             where φ' vanishes.
 
     >>> sigma_alpha2, sigma_b2 = from_fixed_point(0.5, 0.25, "linear")
@@ -450,7 +474,9 @@ def from_fixed_point(q_star: Any, gamma: Any, phi: Any) -> tuple[Array, Array]:
     slopes, bias = _on_edge(phi, read.plain["q_star"])
     slopes, bias = (np.broadcast_to(x, read["gamma"].shape) for x in (slopes, bias))
     if (slopes <= 0).any():
-        raise ValueError(f"the slope of {phi.name} vanishes at lengths of {read['q_star'][slopes <= 0].flat[0]}: χ is zero")
+        raise ValueError(
+            f"the slope of {phi.name} vanishes at lengths of {read['q_star'][slopes <= 0].flat[0]}: χ is zero"
+        )
     if (bias < 0).any():
         at = np.argwhere(bias < 0)[:5].tolist()
         where = f" at batch indices {at}" if bias.shape else ""
@@ -472,9 +498,9 @@ def _on_edge(phi: Activation, q: Array) -> tuple[Array, Array]:
 def edge_of_chaos(sigma_b2: Any, gamma: Any, phi: Any) -> EdgePoint:
     """The variance of the weights at which χ = 1, for a given variance of the bias, with its fixed point.
 
-    Along the edge, parametrised by q*, σ_α² = 1/(γμ_1(q*)) and γσ_b² = q* - E φ²/μ_1. So there may be no q*, one or many
-    for a σ_b². Without bias q* = 0 is the one where φ(0) = 0: then σ_α² = 1/(γφ'(0)²). For ReLU and linear networks all
-    points of the edge have σ_b² = 0 and the same σ_α², and q* may be any length: it is given as NaN.
+    Along the edge, parametrised by q*, σ_α² = 1/(γμ_1(q*)) and γσ_b² = q* - E φ²/μ_1. So there may be no q*, one or
+    many for a σ_b². Without bias q* = 0 is the one where φ(0) = 0: then σ_α² = 1/(γφ'(0)²). For ReLU and linear
+    networks all points of the edge have σ_b² = 0 and the same σ_α², and q* may be any length: it is given as NaN.
 
     Args:
         sigma_b2: variance of the bias coefficients, zero or positive (...).
@@ -482,8 +508,8 @@ def edge_of_chaos(sigma_b2: Any, gamma: Any, phi: Any) -> EdgePoint:
         phi: as for `length_map`.
 
     Returns:
-        `EdgePoint` of σ_α² and q*, each (...): the one with the smallest q* where there are many (`edge_points` has all);
-        +inf for both where there is none with q* below 1e12.
+        `EdgePoint` of σ_α² and q*, each (...): the one with the smallest q* where there are many (`edge_points` has
+        all); +inf for both where there is none with q* below 1e12.
 
     Raises:
         ValueError, TypeError: as `length_map`; an activation that jumps.

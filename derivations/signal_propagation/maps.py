@@ -6,8 +6,8 @@ with u_1 = √q* z_1 and u_2 = √q*(c z_1 + √(1 - c²)z_2), depend on γσ_α
 
     C'(c) = γσ_α²∫∫φ'(u_1)φ'(u_2),        V'(q) = γσ_α²(∫φ'(√q z)² + ∫φ''(√q z)φ(√q z)),
 
-for every φ to which the rule applies: where φ, φ' are absolutely continuous and do not grow too fast. At c = 1 the first
-is χ (naitsaada2023, Sec. 1, App. A.4-A.6).
+for every φ to which the rule applies: where φ, φ' are absolutely continuous and do not grow too fast. At c = 1 the
+first is χ (naitsaada2023, Sec. 1, App. A.4-A.6).
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ from symdyn.statement import Conjunction, Definition, Identity
 
 z1, z2 = normals(2)
 POSITIVE = {gamma: 1, sigma: 1, q: 1, q_star: 1}
-SMOOTH = stated("App. A.5-A.7", "φ is smooth enough: Stein's rule applies to φ and the derivatives that occur")
+SMOOTH = stated(
+    "App. A.5-A.7", "φ is smooth enough: Stein's rule applies to φ and the derivatives that occur"
+)
 INSIDE = stated("App. A.5, which divides by √(1 - c²)", "-1 < c < 1", c, c < 1, c > -1)
 
-lengths = Domain((q, gamma, sigma, sigma_b), (), (Cell("q > 0", POSITIVE),), words="φ smooth", hypotheses=(SMOOTH,))
+lengths = Domain(
+    (q, gamma, sigma, sigma_b), (), (Cell("q > 0", POSITIVE),), words="φ smooth", hypotheses=(SMOOTH,)
+)
 pairs = Domain(
     (c, q_star, gamma, sigma, sigma_b),
     (),
@@ -47,8 +51,14 @@ pairs = Domain(
     words="φ smooth",
     hypotheses=(SMOOTH, INSIDE),
 )
-at_fixed_point = Domain((q_star, gamma, sigma, sigma_b), (), (Cell("q* > 0", POSITIVE),), words="φ smooth", hypotheses=(SMOOTH,))
-variances = Domain((gamma, sigma, sigma_b, sigma_w, m2, m12, mu1), (), (Cell("variances", {gamma: 1, sigma: 1, sigma_b: 1, sigma_w: 1}),))
+at_fixed_point = Domain(
+    (q_star, gamma, sigma, sigma_b), (), (Cell("q* > 0", POSITIVE),), words="φ smooth", hypotheses=(SMOOTH,)
+)
+variances = Domain(
+    (gamma, sigma, sigma_b, sigma_w, m2, m12, mu1),
+    (),
+    (Cell("variances", {gamma: 1, sigma: 1, sigma_b: 1, sigma_w: 1}),),
+)
 
 u = form(r"\sqrt{q}z", {z1: sp.sqrt(q)})
 u_star = form(r"\sqrt{q^*}z", {z1: sp.sqrt(q_star)})
@@ -63,7 +73,13 @@ chi_of = gamma * sigma**2 * jet(u_star, 1) ** 2
 
 relu_map = gamma * sigma**2 * (sp.sqrt(1 - c**2) + c * (sp.pi - sp.acos(c))) / (2 * sp.pi)
 """C(c) of ReLU without bias, at any q*."""
-inside = Domain((c, gamma, sigma), (), (Cell("-1 < c < 1", {gamma: 1, sigma: 1}),), conditions=(c < 1, c > -1), hypotheses=(INSIDE,))
+inside = Domain(
+    (c, gamma, sigma),
+    (),
+    (Cell("-1 < c < 1", {gamma: 1, sigma: 1}),),
+    conditions=(c < 1, c > -1),
+    hypotheses=(INSIDE,),
+)
 
 
 @result(ledger=("naitsaada2023.gaussian-measure",))
@@ -76,7 +92,10 @@ def gaussian_measure():
     return Identity(sp.diff(function, x), sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), name="Dz/dz")
 
 
-@result(ledger=("naitsaada2023.correlation-def",), domain=Domain((m12, q, q_star), (), (Cell("lengths", {q: 1, q_star: 1}),)))
+@result(
+    ledger=("naitsaada2023.correlation-def",),
+    domain=Domain((m12, q, q_star), (), (Cell("lengths", {q: 1, q_star: 1}),)),
+)
 def correlation_of_inputs():
     """The correlation of the pre-activations of two inputs, for lengths that are not zero: q and q* here."""
     return Definition("c^l_{12}", m12 / sp.sqrt(q * q_star))
@@ -84,12 +103,16 @@ def correlation_of_inputs():
 
 @result(ledger=("naitsaada2023.fixed-point-def",), domain=lengths)
 def fixed_point_of_lengths():
-    """A fixed point of the length map: q* = V(q*). The bias that makes a given q* one is σ_b² = q*/γ - σ_α²∫φ²(√q*z)Dz."""
+    """A fixed point of the length map, q* = V(q*): the bias for a given one is σ_b² = q*/γ - σ_α²∫φ²(√q*z)Dz."""
     inverse = q / gamma - sigma**2 * jet(u) ** 2
     return Identity(gamma * (sigma**2 * jet(u) ** 2 + inverse), mean(q), name=r"\mathcal V(q^*)")
 
 
-@result(ledger=("naitsaada2023.chi-def",), domain=at_fixed_point, uses=("signal_propagation.fixed_point_of_lengths",))
+@result(
+    ledger=("naitsaada2023.chi-def",),
+    domain=at_fixed_point,
+    uses=("signal_propagation.fixed_point_of_lengths",),
+)
 def chi_as_mean():
     """χ is γσ_α² times the mean of φ'(√q* z)²: the mean squared slope times what a layer does to a length."""
     slope = jet(u_star, 1)
@@ -121,7 +144,8 @@ def full_rank():
     full = tuple(sigma_w**2 * moment + sigma_b**2 for moment in (m2, m12))
     at_one = tuple(v.subs({gamma: 1, sigma: sigma_w}) for v in maps)
     rescaled = tuple(
-        v.subs({sigma: sigma_w / sp.sqrt(gamma), sigma_b: sigma_b / sp.sqrt(gamma)}, simultaneous=True) for v in maps
+        v.subs({sigma: sigma_w / sp.sqrt(gamma), sigma_b: sigma_b / sp.sqrt(gamma)}, simultaneous=True)
+        for v in maps
     )
     return Conjunction(Identity(at_one, full), Identity(rescaled, full))
 
@@ -130,13 +154,14 @@ def full_rank():
 def rescaled_edge():
     """The edge of chaos is the same curve in γσ_α² and γσ_b² for every γ, as fixed points and χ depend on these alone.
 
-    So a low-rank network on the curve has the variances of the full-rank one divided by γ, and drawn with axes multiplied
-    by γ the curve is the full-rank one.
+    So a low-rank network on the curve has the variances of the full-rank one divided by γ, and drawn with axes
+    multiplied by γ the curve is the full-rank one.
     """
     by_products = (sigma_w**2 * m2 + sigma_b**2, sigma_w**2 * mu1)
     rescaled = (gamma * (sigma**2 * m2 + sigma_b**2), gamma * sigma**2 * mu1)
     substituted = tuple(
-        v.subs({sigma: sigma_w / sp.sqrt(gamma), sigma_b: sigma_b / sp.sqrt(gamma)}, simultaneous=True) for v in rescaled
+        v.subs({sigma: sigma_w / sp.sqrt(gamma), sigma_b: sigma_b / sp.sqrt(gamma)}, simultaneous=True)
+        for v in rescaled
     )
     return Identity(substituted, by_products, name=r"(\mathcal V, \chi_\gamma)")
 
@@ -157,7 +182,12 @@ def unit_correlation():
     )
 
 
-@result(ledger=("naitsaada2023.gaussian-ibp",), domain=Domain((q_star, c), (), (Cell("all", {q_star: 1}),), conditions=(c < 1, c > -1), hypotheses=(SMOOTH, INSIDE)))
+@result(
+    ledger=("naitsaada2023.gaussian-ibp",),
+    domain=Domain(
+        (q_star, c), (), (Cell("all", {q_star: 1}),), conditions=(c < 1, c > -1), hypotheses=(SMOOTH, INSIDE)
+    ),
+)
 def stein():
     """Stein's rule ∫F(z)z Dz = ∫F'(z)Dz, for F = φ and for the products G and H of the paper.
 
@@ -185,7 +215,9 @@ def raw_slope():
     root = sp.sqrt(q_star)
     inner = root * z1 - root * c / sp.sqrt(1 - c**2) * z2
     return Identity(
-        correlation.derivative(c), gamma * sigma**2 / q_star * jet(u1) * jet(u2, 1) * inner, name=r"\partial_cC(c)"
+        correlation.derivative(c),
+        gamma * sigma**2 / q_star * jet(u1) * jet(u2, 1) * inner,
+        name=r"\partial_cC(c)",
     )
 
 
@@ -196,7 +228,9 @@ def raw_slope():
 )
 def correlation_slope():
     """The slope of the correlation map, C'(c) = γσ_α²∫∫φ'(u_1)φ'(u_2), for every smooth φ."""
-    return Identity(correlation.derivative(c), gamma * sigma**2 * jet(u1, 1) * jet(u2, 1), name=r"\partial_cC(c)")
+    return Identity(
+        correlation.derivative(c), gamma * sigma**2 * jet(u1, 1) * jet(u2, 1), name=r"\partial_cC(c)"
+    )
 
 
 @result(
@@ -251,4 +285,3 @@ def length_expansion():
 def printed_length_expansion():
     """As printed in the fourth and fifth lines, the coefficient of ε is γ∫φ'φ z/√q, without σ_α²."""
     return Identity(length.derivative(q), gamma * jet(u) * jet(u, 1) * z1 / sp.sqrt(q))
-

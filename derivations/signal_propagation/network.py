@@ -1,8 +1,8 @@
 r"""The network: low-rank weights W = CA, a bias in their column span, and pre-activations h = Cz.
 
-Orthonormal columns make everything a matter of the coefficients z_k = Σ_j α_kj φ(h_j) + b: |h|² = |z|², and the overlap of
-two inputs is that of their coefficients. W has the rank of A, which is min(r_l, N_{l-1}): it is r_l only where r_l ≤
-N_{l-1} (naitsaada2023, Sec. 1, App. A.2-A.4).
+Orthonormal columns make everything a matter of the coefficients z_k = Σ_j α_kj φ(h_j) + b: |h|² = |z|², and the
+overlap of two inputs is that of their coefficients. W has the rank of A, which is min(r_l, N_{l-1}): it is r_l only
+where r_l ≤ N_{l-1} (naitsaada2023, Sec. 1, App. A.2-A.4).
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ b, b_full = vector("b", 1), vector("B", n, "b")
 p, p2 = vector("p", m, r"\phi(h)"), vector("p2", m, r"\phi(h')")
 z, other = vector("z", k), vector("y", k, "z'")
 left, right = vector("e", n), vector("f", m)
-i, j, l = Index("i", n), Index("j", m), Index("l", k)
-ones = sum_over(l, basis(l))
+i, j, k_ = Index("i", n), Index("j", m), Index("l", k)
+ones = sum_over(k_, basis(k_))
 LAW = {A: scale**2 / m, b: bias_scale**2}
 h = C @ A @ p + C @ ones @ b
 
 
 @result(ledger=("naitsaada2023.full-rank-init",))
 def full_rank_start():
-    """The full-rank initialisation: independent entries of variance σ_W²/N_{l-1}, by their covariances with directions."""
+    """The full-rank initialisation: independent entries of variance σ_W²/N_{l-1}, by covariances in directions."""
     bilinear = (left.T @ W_full @ right).scalar()
     return Conjunction(
         MatrixIdentity(
@@ -101,7 +101,7 @@ def lengths_and_overlaps():
 @result(ledger=("naitsaada2023.low-rank-weight",))
 def low_rank_weight():
     """The low-rank weight Σ_k C_k α_k· is the product CA."""
-    summed = sum_over(l, C @ basis(l) @ basis(l).T @ A)
+    summed = sum_over(k_, C @ basis(k_) @ basis(k_).T @ A)
     return MatrixIdentity(summed, C @ A, SIZES, name="W^{(l)}")
 
 
@@ -109,7 +109,7 @@ def low_rank_weight():
 def weight_columns():
     """A column of the low-rank weight is Σ_k α_kj C_k, with all of its r terms."""
     v = vector("v", k, r"\alpha_{\cdot j}")
-    return MatrixIdentity(sum_over(l, (basis(l).T @ v).scalar() * C @ basis(l)), C @ v, SIZES)
+    return MatrixIdentity(sum_over(k_, (basis(k_).T @ v).scalar() * C @ basis(k_)), C @ v, SIZES)
 
 
 @printed(
@@ -127,7 +127,9 @@ widths = Domain((r, N_in, N_out), (), (Cell("sizes", {r: 1, N_in: 1, N_out: 1}),
 NARROW = added("r_l ≤ N_{l-1}")
 
 
-@result(ledger=("naitsaada2023.rank-claim",), hypotheses=(NARROW,), uses=("signal_propagation.low_rank_weight",))
+@result(
+    ledger=("naitsaada2023.rank-claim",), hypotheses=(NARROW,), uses=("signal_propagation.low_rank_weight",)
+)
 def rank():
     """The low-rank weight has the rank r_l almost surely if r_l ≤ N_{l-1}, and otherwise N_{l-1}.
 
@@ -162,8 +164,8 @@ def printed_rank():
 def haar_columns():
     """The columns of C: orthonormal, with entries of mean zero and variance 1/N, but not independent.
 
-    Under Haar's measure the fourth moments are 3/(N(N+2)), and squares in one row have the mean product 1/(N(N+2)), less
-    than 1/N².
+    Under Haar's measure the fourth moments are 3/(N(N+2)), and squares in one row have the mean product 1/(N(N+2)),
+    less than 1/N².
     """
     return Conjunction(
         MatrixIdentity(C.T @ C, eye(k), SIZES, FRAME, name=r"C^\top C"),
@@ -191,7 +193,9 @@ def shared_bias():
 def coefficients():
     """The pre-activations are h = Cz with the coefficients z = Aφ(h^(l-1)) + b1."""
     inside = A @ p + ones @ b
-    return MatrixIdentity(sum_over(l, (basis(l).T @ inside).scalar() * C @ basis(l)), h, SIZES, name="h^{(l)}")
+    return MatrixIdentity(
+        sum_over(k_, (basis(k_).T @ inside).scalar() * C @ basis(k_)), h, SIZES, name="h^{(l)}"
+    )
 
 
 @result(ledger=("naitsaada2023.row-decomposition",), uses=("signal_propagation.coefficients",))
@@ -208,8 +212,8 @@ def rows():
 def preactivation_covariance():
     """Given C and h^(l-1) the pre-activations are exactly normal, in the span of the columns of C.
 
-    h is linear in the normal A and b. Its covariance C(s I + σ_b²11ᵀ)Cᵀ, with s = σ_α²|φ(h)|²/N_{l-1}, is not diagonal: for
-    one column C = (3/5, 4/5)ᵀ its entry off the diagonal is 12/25 of s + σ_b².
+    h is linear in the normal A and b. Its covariance C(s I + σ_b²11ᵀ)Cᵀ, with s = σ_α²|φ(h)|²/N_{l-1}, is not
+    diagonal: for one column C = (3/5, 4/5)ᵀ its entry off the diagonal is 12/25 of s + σ_b².
     """
     inside = scale**2 / m * (p.T @ p).scalar() * eye(k) + bias_scale**2 * ones @ ones.T
     column = sp.Matrix([sp.Rational(3, 5), sp.Rational(4, 5)])
@@ -225,7 +229,11 @@ def pythagoras():
     """The length is that of the coefficients, |h|² = |z|², as the columns of C are orthonormal."""
     first = C @ z
     return MatrixIdentity(
-        first.T @ first / n, sum_over(l, (basis(l).T @ z).scalar() ** 2) / n * eye(1), SIZES, FRAME, name="q^l"
+        first.T @ first / n,
+        sum_over(k_, (basis(k_).T @ z).scalar() ** 2) / n * eye(1),
+        SIZES,
+        FRAME,
+        name="q^l",
     )
 
 
@@ -243,7 +251,9 @@ def overlap():
     return Conjunction(
         MatrixIdentity(first.T @ second / n, z.T @ other / n, SIZES, FRAME, name="q^l_{12}"),
         MatrixIdentity(
-            z.T @ other / n, sum_over(l, (basis(l).T @ z).scalar() * (basis(l).T @ other).scalar()) / n * eye(1), SIZES
+            z.T @ other / n,
+            sum_over(k_, (basis(k_).T @ z).scalar() * (basis(k_).T @ other).scalar()) / n * eye(1),
+            SIZES,
         ),
     )
 
@@ -260,4 +270,3 @@ def printed_overlap():
     z_1 and z_2 are the coefficients of the two inputs.
     """
     return Identity(z1 * z2 / N_out + z1 * z2 / N_out, z1 * z2 / N_out)
-

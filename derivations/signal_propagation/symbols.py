@@ -16,7 +16,9 @@ gamma = words.scalar("gamma", r"\gamma", "the ratio r/N of rank to width")
 sigma = words.scalar("sigma", r"\sigma_\alpha", "standard deviation of the coefficients, times √N")
 sigma_b = words.scalar("sigma_b", r"\sigma_b", "standard deviation of the bias")
 sigma_w = words.scalar("sigma_w", r"\sigma_W", "standard deviation of full-rank weights, times √N")
-kappa = words.scalar("kappa", r"\kappa", "correlation of the biases of two directions: 1 for one scalar a layer")
+kappa = words.scalar(
+    "kappa", r"\kappa", "correlation of the biases of two directions: 1 for one scalar a layer"
+)
 s = words.scalar("s", "s", "σ_α² times the mean of φ², the variance that the weights give to a coefficient")
 s12 = words.scalar("s12", "s_{12}", "σ_α² times the mean of φ(h_1)φ(h_2) for two inputs")
 s22 = words.scalar("s22", "s_{22}", "σ_α² times the mean of φ(h_2)² for the second input")
@@ -35,7 +37,9 @@ rate = words.scalar("rate", "R", "γσ_α²∫φ'(u_1*)φ'(u_2*), slope of the c
 depth = words.scalar("depth", "L", "depth, the number of layers")
 layer = words.scalar("layer", "l", "index of a layer")
 steps = words.scalar("steps", "n", "number of layers between two")
-q_tilde = words.scalar("q_tilde", r"\tilde q^{l+1}", "mean square of the gradient in a pre-activation one layer after")
+q_tilde = words.scalar(
+    "q_tilde", r"\tilde q^{l+1}", "mean square of the gradient in a pre-activation one layer after"
+)
 mu1 = words.scalar("mu1", r"\mu_1", "∫ φ'(√q z)² Dz")
 d1 = words.scalar("d1", r"\delta_1", "gradient in the first pre-activation")
 d2 = words.scalar("d2", r"\delta_2", "gradient in the second pre-activation")

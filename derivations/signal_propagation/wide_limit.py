@@ -1,20 +1,34 @@
 r"""Lengths and overlaps in the wide limit, and what one bias for all directions does to them.
 
-Given the layer before, q^l = |z|²/N has the mean γ(s + σ_b²), s = σ_α²N⁻¹Σφ(h_j)². Its variance depends on the bias. With
-one scalar b a layer, as it is defined, the z_k are correlated, Cov(z_k, z_p) = σ_b², and the variance tends to 2γ²σ_b⁴:
-q^l tends to γ(s + b²), which is random. With independent coefficients b_k of variance σ_b² (or σ_b = 0) it vanishes as
-1/r, and the printed maps hold in probability.
+Given the layer before, q^l = |z|²/N has the mean γ(s + σ_b²), s = σ_α²N⁻¹Σφ(h_j)². Its variance depends on the bias.
+With one scalar b a layer, as it is defined, the z_k are correlated, Cov(z_k, z_p) = σ_b², and the variance tends to
+2γ²σ_b⁴: q^l tends to γ(s + b²), which is random. With independent coefficients b_k of variance σ_b² (or σ_b = 0) it
+vanishes as 1/r, and the printed maps hold in probability.
 
-The pre-activations h = Cz of a layer are, for Haar C, a uniformly random point of the sphere with |h|² = Nq, whatever z
-is. So its coordinates behave as independent N(0, q) variables (Maxwell, Poincaré): this is what the law of large numbers
-for φ(h_j) needs, though the h_j are dependent (naitsaada2023, App. A.1-A.4).
+The pre-activations h = Cz of a layer are, for Haar C, a uniformly random point of the sphere with |h|² = Nq, whatever
+z is. So its coordinates behave as independent N(0, q) variables (Maxwell, Poincaré): this is what the law of large
+numbers for φ(h_j) needs, though the h_j are dependent (naitsaada2023, App. A.1-A.4).
 """
 
 from __future__ import annotations
 
 import sympy as sp
 
-from derivations.signal_propagation.network import FRAME, LAW, SIZES, A, C, bias_scale, k, left, m, n, p, p2, scale
+from derivations.signal_propagation.network import (
+    FRAME,
+    LAW,
+    SIZES,
+    A,
+    C,
+    bias_scale,
+    k,
+    left,
+    m,
+    n,
+    p,
+    p2,
+    scale,
+)
 from derivations.signal_propagation.symbols import (
     N,
     gamma,
@@ -55,9 +69,7 @@ def with_bias(value: int, *hypotheses, words: str) -> Domain:
 
 shared = with_bias(1, SHARED, words="one bias b for all directions")
 INDEPENDENT_WORDS = "the bias has independent coefficients b_k of variance σ_b², or σ_b = 0"
-apart = with_bias(
-    0, added(INDEPENDENT_WORDS, kappa), words="independent bias coefficients"
-)
+apart = with_bias(0, added(INDEPENDENT_WORDS, kappa), words="independent bias coefficients")
 
 variance_of_z = s + sigma_b**2
 count = gamma * N
@@ -200,8 +212,8 @@ def covariance_of_inputs():
 def terms_of_the_length():
     """Given h^(l-1), N q^l is a sum of r squares z_k², each v = s + σ_b² times a χ² variable of one degree of freedom.
 
-    Mean and mean square of z_k²/v are 1 and 3. They are independent where the bias coefficients are; with one shared b the
-    covariance of two of them is 2σ_b⁴.
+    Mean and mean square of z_k²/v are 1 and 3. They are independent where the bias coefficients are; with one shared
+    b the covariance of two of them is 2σ_b⁴.
     """
     row, row2 = vector("u", m, r"\alpha_1"), vector("v", m, r"\alpha_2")
     law = {row: scale**2 / m, row2: scale**2 / m, one_bias: bias_scale**2}
@@ -253,16 +265,16 @@ def printed_length_concentrates():
     return Limit(variance_of_length, N, sp.oo, sp.S.Zero)
 
 
-@result(ledger=("naitsaada2023.z-marginal-law",), domain=apart, uses=("signal_propagation.length_concentrates",))
+@result(
+    ledger=("naitsaada2023.z-marginal-law",), domain=apart, uses=("signal_propagation.length_concentrates",)
+)
 def coefficients_are_independent():
-    """With independent bias coefficients z^(l-1) is N(0, (q/γ)I), q/γ = s + σ_b²; and given C, h_j has the variance below.
+    """With independent bias coefficients z is N(0, (q/γ)I) with q/γ = s + σ_b²; and h_j, given C, as below.
 
     The first fact is the covariance of z with independent b_k. With one shared b it would be s I + σ_b²11ᵀ.
     """
     return Conjunction(
-        MatrixIdentity(
-            gaussian_mean(each @ each.T, law_each), full * eye(k), SIZES, name=r"E\,zz^\top"
-        ),
+        MatrixIdentity(gaussian_mean(each @ each.T, law_each), full * eye(k), SIZES, name=r"E\,zz^\top"),
         MatrixIdentity(
             gaussian_mean((left.T @ C @ each) @ (left.T @ C @ each), law_each),
             full * (left.T @ C @ C.T @ left),
@@ -295,17 +307,19 @@ row_domain = Domain((N, gamma), (), (Cell("γ, N > 0", {N: 1, gamma: 1}),), cond
     uses=("signal_propagation.rows", "signal_propagation.haar_columns"),
 )
 def law_of_an_entry():
-    """The squared length of a row of C tends to γ in probability, and h_j is N(0, q) in the limit, q its own length |h|²/N.
+    """The squared length of a row of C tends to γ in probability, and h_j is N(0, q) in the limit, q = |h|²/N.
 
-    The entries of a row are not independent, and Lemma A.1 does not apply, but its variance is 2r(N - r)/(N²(N + 2)). For
-    any z, random or not, h = Cz is uniform on a sphere: the last facts are moments of its coordinates.
+    The entries of a row are not independent, and Lemma A.1 does not apply, but its variance is 2r(N - r)/(N²(N + 2)).
+    For any z, random or not, h = Cz is uniform on a sphere: the last facts are moments of its coordinates.
     """
     count_of = gamma * N
-    second_moment = count_of * haar_moment("jjjj", "kkkk", N) + count_of * (count_of - 1) * haar_moment("jjjj", "kkll", N)
+    second_moment = count_of * haar_moment("jjjj", "kkkk", N) + count_of * (count_of - 1) * haar_moment(
+        "jjjj", "kkll", N
+    )
     mean = count_of * haar_moment("jj", "kk", N)
     variance = sp.factor(second_moment - mean**2)
     return InDistribution(
-        r"coordinates of a random point of the sphere $|h|^2=Nq$ are independent $\mathcal N(0,q)$ in the limit (Poincaré)",
+        r"coordinates of a random point of the sphere $|h|^2=Nq$ are independent $\mathcal N(0,q)$ in the limit",
         (
             Identity(mean, gamma, name=r"E\,|C_{j\cdot}|^2"),
             Identity(variance, 2 * gamma * (1 - gamma) / (N + 2), name=r"\mathrm{Var}\,|C_{j\cdot}|^2"),
@@ -327,9 +341,11 @@ def length_map_limit():
     a random point of a sphere, behave as independent N(0, q) variables.
     """
     return InDistribution(
-        r"$q^l\to\gamma(\sigma_\alpha^2\int\phi^2(\sqrt qz)Dz+\sigma_b^2)$ in probability, for independent bias coefficients",
+        r"$q^l\to\gamma(\sigma_\alpha^2\int\phi^2(\sqrt qz)Dz+\sigma_b^2)$ in probability, for independent biases",
         (
-            InProbability("q^l", mean_length, variance_of_length, N, gamma * variance_of_z, lengths_at_any_width()),
+            InProbability(
+                "q^l", mean_length, variance_of_length, N, gamma * variance_of_z, lengths_at_any_width()
+            ),
             *sphere(),
         ),
         formula=r"q^l = \gamma\left(\sigma_\alpha^2\int\phi^2(\sqrt{q^{l-1}}z)Dz+\sigma_b^2\right)",
@@ -351,7 +367,11 @@ def printed_length_map():
 @result(
     ledger=("naitsaada2023.covariance-map", "naitsaada2023.overlap-lln"),
     domain=apart,
-    uses=("signal_propagation.overlap", "signal_propagation.covariance_of_inputs", "signal_propagation.law_of_an_entry"),
+    uses=(
+        "signal_propagation.overlap",
+        "signal_propagation.covariance_of_inputs",
+        "signal_propagation.law_of_an_entry",
+    ),
 )
 def covariance_map_limit():
     """The covariance map: q_12 tends to γ(σ_α²∫∫φ(u_1)φ(u_2) + σ_b²) in probability, for independent bias coefficients.
@@ -360,8 +380,8 @@ def covariance_map_limit():
     coordinates are pairs of normal variables in the limit, with the covariances q_11, q_12 and q_22.
     """
     return InDistribution(
-        r"$q^l_{12}\to\gamma(\sigma_\alpha^2\int\phi(u_1)\phi(u_2)Dz_1Dz_2+\sigma_b^2)$ in probability, for independent bias "
-        r"coefficients",
+        r"$q^l_{12}\to\gamma(\sigma_\alpha^2\int\phi(u_1)\phi(u_2)Dz_1Dz_2+\sigma_b^2)$ in probability, for "
+        r"independent bias coefficients",
         (
             InProbability(
                 "q^l_{12}",
@@ -407,7 +427,7 @@ def printed_overlap_lln():
     uses=("signal_propagation.covariance_map_limit", "signal_propagation.length_map_limit"),
 )
 def correlation_map_limit():
-    """The correlation map at the fixed point of the lengths is the covariance map over q*, for independent bias coefficients.
+    """The correlation map at the fixed point of the lengths is the covariance map over q*, for independent biases.
 
     q_12/√(q_11 q_22) with both lengths q* = γ(s + σ_b²): the last fact is that it is 1 for equal inputs.
     """
@@ -436,7 +456,13 @@ def printed_correlation_map():
     return Limit(variance_of_overlap / (gamma * variance_of_z) ** 2, N, sp.oo, sp.S.Zero)
 
 
-terms = Domain((N, gamma), (), (Cell("n, γ > 0", {N: 1, gamma: 1}),), conditions=(N >= 1,), hypotheses=(stated("Lemma A.1", "γn terms: n, γ > 0", N, gamma),))
+terms = Domain(
+    (N, gamma),
+    (),
+    (Cell("n, γ > 0", {N: 1, gamma: 1}),),
+    conditions=(N >= 1,),
+    hypotheses=(stated("Lemma A.1", "γn terms: n, γ > 0", N, gamma),),
+)
 
 
 @result(ledger=("naitsaada2023.lemma-a1",), domain=terms)
@@ -460,7 +486,9 @@ def sum_of_squares():
     )
 
 
-@result(ledger=("naitsaada2023.lemma-a1-variance",), domain=terms, uses=("signal_propagation.sum_of_squares",))
+@result(
+    ledger=("naitsaada2023.lemma-a1-variance",), domain=terms, uses=("signal_propagation.sum_of_squares",)
+)
 def variance_of_square():
     """C² of a N(0, 1/n) variable has the mean 1/n and the variance 2/n², so that √2/n is its standard deviation."""
     v = vector("w", 1, "C")
@@ -487,12 +515,16 @@ threshold = Domain((N, gamma, x), (), (Cell("n, γ > 0", {N: 1, gamma: 1}),), hy
 standardised = sp.sqrt(N) * (x - gamma) / sp.sqrt(2 * gamma)
 
 
-@result(ledger=("naitsaada2023.lemma-a1-cdf-limit",), domain=threshold, uses=("signal_propagation.sum_of_squares",))
+@result(
+    ledger=("naitsaada2023.lemma-a1-cdf-limit",),
+    domain=threshold,
+    uses=("signal_propagation.sum_of_squares",),
+)
 def distribution_limit():
     """The distribution function tends to the step at γ everywhere but at γ itself, where it tends to 1/2.
 
-    The standardised threshold √n(x - γ)/√(2γ) has the square n(x - γ)²/(2γ) → ∞ for x ≠ γ, and is 0 for x = γ, where the
-    normal distribution function is 1/2. For convergence in probability the points x ≠ γ are enough.
+    The standardised threshold √n(x - γ)/√(2γ) has the square n(x - γ)²/(2γ) → ∞ for x ≠ γ, and is 0 for x = γ, where
+    the normal distribution function is 1/2. For convergence in probability the points x ≠ γ are enough.
     """
     off = Domain(
         (N, gamma, x),
@@ -504,7 +536,7 @@ def distribution_limit():
     )
     normal = (1 + sp.erf(standardised / sp.sqrt(2))) / 2
     return Existence(
-        r"$F(x)\to0$ for $x<\gamma$, $F(x)\to1$ for $x>\gamma$, and $F(\gamma)\to\frac12$, by the central limit theorem",
+        r"$F(x)\to0$ for $x<\gamma$, $F(x)\to1$ for $x>\gamma$, and $F(\gamma)\to\frac12$ (central limit)",
         (
             Limit(1 / standardised**2, N, sp.oo, sp.S.Zero, on=off),
             Identity(normal.subs(x, gamma), sp.Rational(1, 2), name=r"F(\gamma)"),
@@ -521,4 +553,3 @@ def distribution_limit():
 def printed_distribution_limit():
     """As printed, F(γ) → 1, where the standardised threshold is 0 for every n: the normal distribution gives 1/2."""
     return Identity((1 + sp.erf(standardised.subs(x, gamma) / sp.sqrt(2))) / 2, sp.S.One, name=r"F(\gamma)")
-

@@ -107,8 +107,8 @@ def partitions(k: int) -> list[Partition]:
 def layer(k: int, rows: Any, weight: Any) -> list[list[Any]]:
     """The matrix T with E Π_m tr((M X Mᵀ)^{μ_m}) = Σ_ν T_μν Π_m tr(X^{ν_m}), for a random M with some rows.
 
-    `weight(p, q)` is the coefficient of δ_p(i) δ_q(j) in the mean of Π M_{i j}. Rows and columns of T are in the order of
-    `partitions`.
+    `weight(p, q)` is the coefficient of δ_p(i) δ_q(j) in the mean of Π M_{i j}. Rows and columns of T are in the
+    order of `partitions`.
     """
     _refuse_more(k)
     every, names = pairings(2 * k), partitions(k)
@@ -165,4 +165,13 @@ def _generalised_inverse(k: int, size: int) -> dict[tuple[Pairing, Pairing], Any
     return table
 
 
-__all__ = ["gaussian_weight", "haar_moment", "haar_weight", "layer", "loops", "pairings", "partitions", "weingarten"]
+__all__ = [
+    "gaussian_weight",
+    "haar_moment",
+    "haar_weight",
+    "layer",
+    "loops",
+    "pairings",
+    "partitions",
+    "weingarten",
+]

@@ -1,4 +1,4 @@
-r"""Means of products of jets φ⁽ⁿ⁾ of Gaussian linear forms, for an activation φ of which nothing is known but its class.
+r"""Means of products of jets φ⁽ⁿ⁾ of Gaussian linear forms, for an activation φ of which only the class is known.
 
     z1, z2 = normals(2)
     u = form("u_1", {z1: sqrt(q)})
@@ -286,7 +286,7 @@ def _by_stein(powers: tuple[tuple[Normal, int], ...], jets: Jets, c: Any) -> Ite
 
 
 def _canonical(jets: Jets) -> Any:
-    """The orders of the jets and the covariances of their forms, in that order of the forms that is the first of all."""
+    """The orders of the jets and the covariances of their forms, in the first of all orders of these."""
     found = []
     for order in itertools.permutations(jets):
         orders = tuple(n for _, n in order)
@@ -314,7 +314,13 @@ def _typeset(monomial: Monomial) -> str:
         for n, times in sorted(Counter(orders).items()):
             primes = "'" * n if n < 4 else f"^{{({n})}}"
             text = rf"\phi{primes}({u.name})"
-            shown.append(text if times == 1 else rf"{text}^{{{times}}}" if n == 0 else rf"\left({text}\right)^{{{times}}}")
+            shown.append(
+                text
+                if times == 1
+                else rf"{text}^{{{times}}}"
+                if n == 0
+                else rf"\left({text}\right)^{{{times}}}"
+            )
     for z, k in powers:
         shown.append(z.latex() if k == 1 else f"{z.latex()}^{{{k}}}")
     return r"\, ".join(shown)

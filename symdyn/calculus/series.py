@@ -127,16 +127,12 @@ class Series:
         exponent = formula(exponent)
         found: list[Any] = [sp.S.One]
         for k in range(1, self.order + 1):
-            terms = (
-                (exponent * j - (k - j)) * self.coefficients[j] * found[k - j] for j in range(1, k + 1)
-            )
+            terms = ((exponent * j - (k - j)) * self.coefficients[j] * found[k - j] for j in range(1, k + 1))
             found.append(sp.cancel(sp.Add(*terms) / k))
         return Series(found, self.variable)
 
     def derivative(self) -> Series:
-        return Series(
-            [k * c for k, c in enumerate(self.coefficients)][1:] or [sp.S.Zero], self.variable
-        )
+        return Series([k * c for k, c in enumerate(self.coefficients)][1:] or [sp.S.Zero], self.variable)
 
     def logarithmic(self, base: Series, exponent: Any) -> Series:
         """f g' - L f' g, which vanishes with g_0 = 1 exactly where g, this series, is the power f^L."""
@@ -209,13 +205,15 @@ class Series:
             if factor and c == 1:
                 shown.append(factor)
             else:
-                shown.append(rf"\left({text}\right){factor}" if c.is_Add and factor else f"{text} {factor}".strip())
+                shown.append(
+                    rf"\left({text}\right){factor}" if c.is_Add and factor else f"{text} {factor}".strip()
+                )
         rest = rf"O\left({z}^{{{self.order + 1}}}\right)"
         return " + ".join([*shown, rest]).replace("+ -", "- ")
 
 
 def _in_ring(*lists: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """Coefficients as polynomials in z (and a second letter, for reversions) over the rational functions in the rest."""
+    """Coefficients as polynomials in z, with a letter for reversions, over the rational functions in the rest."""
     parameters = sorted({s for coefficients in lists for c in coefficients for s in c.free_symbols}, key=str)
     field = QQ.frac_field(*parameters) if parameters else QQ
     letters, z, _ = ring("z_,y_", field)
