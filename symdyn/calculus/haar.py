@@ -89,7 +89,7 @@ def haar_moment(rows: Sequence[Any], columns: Sequence[Any], size: Any) -> Any:
         [p for p in pairings(len(rows)) if all(indices[a] == indices[b] for a, b in p)]
         for indices in (rows, columns)
     ]
-    kinds = weingarten(pairs) if pairs else {(): sp.S.One}
+    kinds: dict[Partition, Any] = weingarten(pairs) if pairs else {(): sp.S.One}
     total = sp.Add(*(kinds[loops(p, q)] for p in joined[0] for q in joined[1]))
     return sp.factor(total.subs(weingarten_size, size))
 

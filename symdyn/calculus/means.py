@@ -22,6 +22,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -138,7 +139,7 @@ class Mean:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Mean:
-        return self * (1 / formula(other))
+        return self.__mul__(1 / formula(other))
 
     def __pow__(self, exponent: int) -> Mean:
         total = mean(1)
@@ -214,21 +215,21 @@ class Mean:
         return sorted(found, key=lambda z: z.number)
 
     def mutable_parts(self) -> Iterator[tuple[str, Any, Callable[[Any], Mean]]]:
-        """The coefficients, each with a function that puts a changed one back."""
+        """The coefficients, each with a function that puts a changed one back, of the term as it is or differentiated."""
         for m, c in self.products.items():
-            yield f"coefficient of {_typeset(m)}", c, lambda new, m=m: Mean({**self.products, m: new})
-        for m in self.products:
+            yield f"coefficient of {_typeset(m)}", c, partial(self._with, m, m)
+        for m, c in self.products.items():
             powers, jets = m
             for k, (u, orders) in enumerate(jets):
                 raised = tuple(sorted((orders[0] + 1, *orders[1:])))
                 other = (powers, (*jets[:k], (u, raised), *jets[k + 1 :]))
-                rest = {n: c for n, c in self.products.items() if n != m}
-                if other not in rest:
-                    yield (
-                        f"a derivative more in {_typeset(m)}",
-                        self.products[m],
-                        lambda new, rest=rest, other=other: Mean({**rest, other: new}),
-                    )
+                if other not in self.products:
+                    yield f"a derivative more in {_typeset(m)}", c, partial(self._with, m, other)
+
+    def _with(self, old: Monomial, new: Monomial, c: Any) -> Mean:
+        """The same with another coefficient and another product for one of its terms."""
+        rest = {m: kept for m, kept in self.products.items() if m != old}
+        return Mean({**rest, new: c})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mean) and self.products == other.products

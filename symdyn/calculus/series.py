@@ -14,6 +14,7 @@ functions in all parameters. Nothing needs to be believed of a power or a revers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -106,7 +107,8 @@ class Series:
         return self._made(rs_series_inversion(p, z, self.order + 1), self.order + 1)
 
     def __truediv__(self, other: Any) -> Series:
-        return self * (other if isinstance(other, Series) else Series([other], self.variable)).reciprocal()
+        divisor = other if isinstance(other, Series) else Series([other], self.variable)
+        return self.__mul__(divisor.reciprocal())
 
     def shifted(self, by: int) -> Series:
         """z^by f; for a negative number the first coefficients, which have to be zero, are left out."""
@@ -175,7 +177,7 @@ class Series:
     def mutable_parts(self) -> Iterator[tuple[str, Any, Callable[[Any], Series]]]:
         """The coefficients, each with a function that puts a changed one back."""
         for k, c in enumerate(self.coefficients):
-            yield f"coefficient of {self.variable}^{k}", c, lambda new, k=k: self._with(k, new)
+            yield f"coefficient of {self.variable}^{k}", c, partial(self._with, k)
 
     def _with(self, k: int, new: Any) -> Series:
         return Series([*self.coefficients[:k], new, *self.coefficients[k + 1 :]], self.variable)
