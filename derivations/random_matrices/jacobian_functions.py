@@ -61,7 +61,7 @@ def jacobian_moments(
     k = _count("k", k, 1)
     if k > HIGHEST:
         raise ValueError(f"k = {k}: at most {HIGHEST} moments are formed")
-    gamma, ensemble, chi = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(chi)
+    gamma, ensemble, chi = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(chi, "chi")
     means = _slopes(activation(phi), q, k)
     rational = exact(gamma) and exact(chi) and all(isinstance(m, Fraction) for m in means)
     number: Any = Fraction if rational else _digits
@@ -85,7 +85,7 @@ def jacobian_variance(depth: int, gamma: Any, ensemble: str, phi: Any, q: Any, *
     Fraction(40, 1)
     """
     depth = _count("depth", depth, 1)
-    gamma, ensemble, chi = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(chi)
+    gamma, ensemble, chi = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(chi, "chi")
     first, second = _slopes(activation(phi), q, 2)
     rank = Fraction(gamma) if exact(gamma) else float(gamma)
     s1 = (-1 if ensemble == "gaussian" else rank - 1) / rank
@@ -154,7 +154,7 @@ def largest_depth(gamma: Any, ensemble: str, phi: Any, spread: float) -> float:
     >>> largest_depth(Fraction(1, 4), "gaussian", "tanh", 20.0)
     5.0
     """
-    gamma, ensemble, spread = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(spread)
+    gamma, ensemble, spread = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(spread, "spread")
     phi = activation(phi)
     lengths = 10.0 ** np.linspace(-12, 6, 145)
     first, second = slope_mean(phi, lengths, 1), slope_mean(phi, lengths, 2)

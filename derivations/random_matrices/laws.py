@@ -39,13 +39,14 @@ def ensemble_of(name: Any) -> str:
     return str(name)
 
 
-def variance_of(sigma2: Any) -> Any:
+def variance_of(sigma2: Any, name: str = "sigma2") -> Any:
+    """A positive number as it is given, under the name of its argument."""
     try:
         positive = 0 < sigma2 < math.inf
     except TypeError:
-        raise TypeError(f"sigma2 is a positive number, not {sigma2!r}") from None
+        raise TypeError(f"{name} is a positive number, not {sigma2!r}") from None
     if not positive:
-        raise ValueError(f"sigma2 = {sigma2} is not a positive variance")
+        raise ValueError(f"{name} = {sigma2} is not positive and finite")
     return sigma2
 
 

@@ -138,7 +138,8 @@ class Series:
 
     def logarithmic(self, base: Series, exponent: Any) -> Series:
         """f g' - L f' g, which vanishes with g_0 = 1 exactly where g, this series, is the power f^L."""
-        return base * self.derivative() - base.derivative() * self * formula(exponent)
+        first: Series = base * self.derivative()
+        return first - base.derivative() * self * formula(exponent)
 
     def compose(self, inner: Series) -> Series:
         """f(g(z)) for g(0) = 0. Raises ValueError for another g."""
