@@ -5,6 +5,9 @@ from __future__ import annotations
 from symdyn.notation import glossary
 
 words = glossary("random_matrices")
+words.compiles = (
+    False  # its results are about series, means and laws, which the functions of the topic compute
+)
 
 z = words.scalar(
     "z", "z", "argument of a transform, real and outside of the spectrum where no other is named"

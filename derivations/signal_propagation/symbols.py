@@ -5,6 +5,9 @@ from __future__ import annotations
 from symdyn.notation import glossary
 
 words = glossary("signal_propagation")
+words.compiles = (
+    False  # its results are about series, means and laws, which the functions of the topic compute
+)
 
 q = words.scalar("q", "q", "length of the pre-activations of a layer, |h|²/N")
 q_star = words.scalar("q_star", "q^*", "a fixed point of the length map")

@@ -215,7 +215,7 @@ class Mean:
         return sorted(found, key=lambda z: z.number)
 
     def mutable_parts(self) -> Iterator[tuple[str, Any, Callable[[Any], Mean]]]:
-        """The coefficients, each with a function that puts a changed one back, of the term as it is or differentiated."""
+        """The coefficients, each with a function that puts a changed one back, as it is or differentiated."""
         for m, c in self.products.items():
             yield f"coefficient of {_typeset(m)}", c, partial(self._with, m, m)
         for m, c in self.products.items():
@@ -251,7 +251,7 @@ class Mean:
                 shown.append(body if c == 1 else f"-{body}")
             else:
                 shown.append(rf"\left({latex(c)}\right) {body}" if c.is_Add else f"{latex(c)} {body}")
-        return " + ".join(shown).replace("+ -", "- ") or "0"
+        return " + ".join(shown).replace("+ - ", "- ").replace("+ -", "- ") or "0"
 
 
 def _product(first: Monomial, second: Monomial) -> Monomial:

@@ -212,7 +212,7 @@ class Series:
                     rf"\left({text}\right){factor}" if c.is_Add and factor else f"{text} {factor}".strip()
                 )
         rest = rf"O\left({z}^{{{self.order + 1}}}\right)"
-        return " + ".join([*shown, rest]).replace("+ -", "- ")
+        return " + ".join([*shown, rest]).replace("+ - ", "- ").replace("+ -", "- ")
 
 
 def _in_ring(*lists: tuple[Any, ...]) -> tuple[Any, list[Any]]:

@@ -135,8 +135,9 @@ class Result:
 
     @property
     def value(self) -> Any:
-        """What the result compiles to: a scalar, vector, operator or None."""
-        return self.statement.value
+        """What the result compiles to: a scalar, vector, operator or None, as in a topic that compiles nothing."""
+        glossary = GLOSSARIES.get(self.topic)
+        return self.statement.value if glossary is None or glossary.compiles else None
 
     @property
     def assumptions(self) -> tuple[str, ...]:

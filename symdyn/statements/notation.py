@@ -43,6 +43,8 @@ class Glossary:
 
     topic: str
     terms: dict[Any, Term] = field(default_factory=dict)
+    compiles: bool = True
+    """Whether results of the topic are functions of its terms; where not, its evaluators are what computes."""
 
     def _declare(
         self, symbol: Any, latex: str, meaning: str, default: Any = None, positive: bool = False

@@ -112,7 +112,10 @@ def test_exact_moments_tend_to_the_free_ones(ensemble, depth):
     gamma = Fraction(1, 4)
     limit = jacobian_moments(depth, gamma, ensemble, "linear", 1, 3)
     errors = [
-        [abs(float(m / x) - 1) for m, x in zip(exact_linear_moments(n, n // 4, depth, 4, ensemble), limit, strict=True)]
+        [
+            abs(float(m / x) - 1)
+            for m, x in zip(exact_linear_moments(n, n // 4, depth, 4, ensemble), limit, strict=True)
+        ]
         for n in (1_000, 10_000)
     ]
     for near, far in zip(*errors, strict=True):
@@ -123,7 +126,11 @@ def test_exact_moments_tend_to_the_free_ones(ensemble, depth):
 def test_exact_moments_of_small_networks_by_hand():
     assert exact_linear_moments(1, 1, 2, 1, "gaussian") == (1, 9, 225)
     assert exact_linear_moments(2, 2, 5, 1, "orthogonal") == (1, 1, 1)
-    assert exact_linear_moments(2, 1, 2, 1, "orthogonal") == (Fraction(1, 4), Fraction(3, 16), Fraction(5, 32))
+    assert exact_linear_moments(2, 1, 2, 1, "orthogonal") == (
+        Fraction(1, 4),
+        Fraction(3, 16),
+        Fraction(5, 32),
+    )
 
 
 def test_moments_are_those_of_the_formulas():
@@ -143,7 +150,9 @@ def test_floats_and_fractions_agree_to_all_digits():
 
 def test_one_layer_of_full_rank_without_an_activation_is_marchenko_pastur():
     law = spectral_law(Fraction(1, 4), 4, "gaussian")
-    assert jacobian_moments(1, Fraction(1, 4), "gaussian", "linear", 1, 5) == tuple(law.moment(k) for k in range(1, 6))
+    assert jacobian_moments(1, Fraction(1, 4), "gaussian", "linear", 1, 5) == tuple(
+        law.moment(k) for k in range(1, 6)
+    )
 
 
 def test_orthogonal_weights_as_they_stand_do_not_have_the_printed_moment():

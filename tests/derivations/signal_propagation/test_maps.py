@@ -59,7 +59,9 @@ def test_closed_forms_are_what_quadrature_gives(name):
     phi = NAMED[name]
     plain = replace(phi, closed=None, name=f"plain {name}")
     np.testing.assert_allclose(square_mean(plain, LENGTHS), square_mean(phi, LENGTHS), rtol=1e-13)
-    np.testing.assert_allclose(square_slope(plain, LENGTHS), square_slope(phi, LENGTHS), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        square_slope(plain, LENGTHS), square_slope(phi, LENGTHS), rtol=1e-12, atol=1e-14
+    )
     for k in (1, 2, 3):
         np.testing.assert_allclose(slope_mean(plain, LENGTHS, k), slope_mean(phi, LENGTHS, k), rtol=1e-13)
 
@@ -82,7 +84,9 @@ def test_pairs_at_a_kink_are_integrated_directly(name):
     for q, c in ((1.0, 0.99), (5.0, -0.3)):
         at = np.array([q]), np.array([c])
         np.testing.assert_allclose(pair_mean(plain, *at), pair_mean(phi, *at), rtol=1e-13)
-        np.testing.assert_allclose(pair_gap(plain, at[0], 1 - at[1]), pair_gap(phi, at[0], 1 - at[1]), rtol=1e-12)
+        np.testing.assert_allclose(
+            pair_gap(plain, at[0], 1 - at[1]), pair_gap(phi, at[0], 1 - at[1]), rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -198,11 +202,11 @@ def test_functions_of_torch_tensors_are_taken():
     silu = activation(torch.nn.functional.silu)
     assert silu.parity == 0 and silu.kind == "smooth"
     assert activation(torch.tanh).parity == -1
-    np.testing.assert_allclose(
-        chi(1.5, 0.1, 1.0, torch.tanh), chi(1.5, 0.1, 1.0, "tanh"), rtol=1e-13
-    )
+    np.testing.assert_allclose(chi(1.5, 0.1, 1.0, torch.tanh), chi(1.5, 0.1, 1.0, "tanh"), rtol=1e-13)
     x = np.linspace(-2, 2, 9)
-    np.testing.assert_allclose(activation(torch.nn.functional.gelu).derivative(x), NAMED["gelu"].derivative(x), rtol=1e-12)
+    np.testing.assert_allclose(
+        activation(torch.nn.functional.gelu).derivative(x), NAMED["gelu"].derivative(x), rtol=1e-12
+    )
 
 
 STEP = Activation("step", lambda x: np.where(x > 0, 1.0, 0.0), lambda x: 0 * x, (0.0,), 0, "jumping")

@@ -7,7 +7,16 @@ import itertools
 import pytest
 import sympy as sp
 
-from symdyn.calculus.haar import gaussian_weight, haar_moment, haar_weight, layer, loops, pairings, partitions, weingarten
+from symdyn.calculus.haar import (
+    gaussian_weight,
+    haar_moment,
+    haar_weight,
+    layer,
+    loops,
+    pairings,
+    partitions,
+    weingarten,
+)
 
 N = sp.Symbol("N", real=True)
 
