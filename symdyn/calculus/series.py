@@ -139,7 +139,8 @@ class Series:
     def logarithmic(self, base: Series, exponent: Any) -> Series:
         """f g' - L f' g, which vanishes with g_0 = 1 exactly where g, this series, is the power f^L."""
         first: Series = base * self.derivative()
-        return first - base.derivative() * self * formula(exponent)
+        second: Series = base.derivative() * self * formula(exponent)
+        return first - second
 
     def compose(self, inner: Series) -> Series:
         """f(g(z)) for g(0) = 0. Raises ValueError for another g."""
