@@ -25,11 +25,11 @@ from derivations.random_matrices.transforms import moment_series, moments_of, s_
 from symdyn.calculus.haar import gaussian_weight, layer, partitions
 from symdyn.calculus.matrix import Rules, gaussian_mean, matrix, orthogonal, trace
 from symdyn.calculus.series import Series
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Identity, InDistribution, Inequality, Limit
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning
+from symdyn.statements.matrix import MatrixIdentity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Conjunction, Identity, InDistribution, Inequality, Limit
 
 n, k, before = sp.symbols("N r M", integer=True, positive=True)
 variance = sp.Symbol("sigma", real=True) ** 2

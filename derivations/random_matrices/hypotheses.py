@@ -20,7 +20,7 @@ from derivations.random_matrices.symbols import (
     u,
     z,
 )
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("App. A.3", "0 < γ ≤ 1", gamma > 0, gamma <= 1, gamma2 > 0, gamma2 <= 1, root > 0),

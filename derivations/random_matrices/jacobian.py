@@ -42,11 +42,11 @@ from derivations.random_matrices.symbols import (
 from derivations.random_matrices.transforms import moments_of, s_series
 from symdyn.calculus.matrix import eye, gaussian_mean, matrix, trace
 from symdyn.calculus.series import Series
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, stated
-from symdyn.matrix_statement import MatrixIdentity
-from symdyn.result import result
-from symdyn.statement import Conjunction, Existence, Identity, Statement
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, stated
+from symdyn.statements.matrix import MatrixIdentity
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Statement
 
 mus = (mu1, mu2, mu3, mu4, mu5)
 coefficients = (s1, s2, s3, s4)

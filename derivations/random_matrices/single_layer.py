@@ -31,11 +31,11 @@ from derivations.random_matrices.symbols import (
 )
 from symdyn.calculus.haar import haar_moment
 from symdyn.calculus.matrix import Rules, gaussian_mean, matrix, orthogonal, trace
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Identity, InDistribution, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Conjunction, Identity, InDistribution, Inequality
 
 scale = sp.Symbol("sigma", real=True)
 D = matrix("D", n, n, symmetric=True)

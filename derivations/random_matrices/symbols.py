@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symdyn.notation import glossary
+from symdyn.statements.notation import glossary
 
 words = glossary("random_matrices")
 words.compiles = (

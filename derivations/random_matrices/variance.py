@@ -28,11 +28,11 @@ from derivations.random_matrices.symbols import (
 )
 from symdyn.calculus.means import form, jet, normals
 from symdyn.calculus.series import Series
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import meaning, stated
-from symdyn.probability import MeanOfSquare
-from symdyn.result import result
-from symdyn.statement import Conjunction, Identity, Inequality
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import meaning, stated
+from symdyn.statements.probability import MeanOfSquare
+from symdyn.catalogue.result import result
+from symdyn.statements.kinds import Conjunction, Identity, Inequality
 
 ratio = mu2 / mu1**2
 of_any = L * (ratio - 1 - s1)

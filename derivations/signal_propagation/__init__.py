@@ -25,7 +25,7 @@ _FUNCTIONS = (
 
 
 def __getattr__(name: str) -> Any:
-    from symdyn.registry import index
+    from symdyn.catalogue.registry import index
 
     if name in _FUNCTIONS:
         return getattr(importlib.import_module("derivations.signal_propagation.functions"), name)
@@ -36,6 +36,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from symdyn.registry import index
+    from symdyn.catalogue.registry import index
 
     return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "signal_propagation")])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from symdyn.compile import arrays
+from symdyn.arrays import backends as arrays
 
 Array = Any
 Function = Callable[[Array], Array]

@@ -43,11 +43,11 @@ from derivations.signal_propagation.symbols import (
     z1,
     z2,
 )
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.probability import MeanOfSquare
-from symdyn.result import printed, result
-from symdyn.statement import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.probability import MeanOfSquare
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
 
 SMALL = meaning("ε > 0 is small", epsilon)
 interior = Domain(

@@ -37,11 +37,11 @@ from derivations.signal_propagation.symbols import (
 )
 from symdyn.calculus.haar import haar_moment
 from symdyn.calculus.matrix import Index, basis, eye, gaussian_mean, matrix, sum_over, trace, vector
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import added, meaning, stated
-from symdyn.matrix_statement import MatrixDynamics, MatrixIdentity
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Identity, Inequality, Limit
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Conjunction, Identity, Inequality, Limit
 
 after = sp.Symbol("K", integer=True, positive=True)
 SHAPES = ({n: 2, m: 2, k: 1, after: 3}, {n: 1, m: 2, k: 1, after: 2}, {n: 3, m: 1, k: 2, after: 1})

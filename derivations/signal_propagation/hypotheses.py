@@ -23,7 +23,7 @@ from derivations.signal_propagation.symbols import (
     z1,
     z2,
 )
-from symdyn.hypothesis import meaning, standing, stated
+from symdyn.statements.hypothesis import meaning, standing, stated
 
 HYPOTHESES = (
     standing("App. A.3", "0 < γ ≤ 1", gamma > 0, gamma <= 1),

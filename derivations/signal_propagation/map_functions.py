@@ -26,7 +26,7 @@ from derivations.signal_propagation.gaussian_means import (
     square_mean,
     square_slope,
 )
-from symdyn.compile import arrays
+from symdyn.arrays import backends as arrays
 
 Array = Any
 _LOWEST, _HIGHEST, _PER_DECADE = -12, 12, 8

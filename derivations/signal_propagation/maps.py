@@ -28,10 +28,10 @@ from derivations.signal_propagation.symbols import (
     x,
 )
 from symdyn.calculus.means import form, jet, mean, normals
-from symdyn.domain import Cell, Domain
-from symdyn.hypothesis import stated
-from symdyn.result import printed, result
-from symdyn.statement import Conjunction, Definition, Identity
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import stated
+from symdyn.catalogue.result import printed, result
+from symdyn.statements.kinds import Conjunction, Definition, Identity
 
 z1, z2 = normals(2)
 POSITIVE = {gamma: 1, sigma: 1, q: 1, q_star: 1}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symdyn.notation import glossary
+from symdyn.statements.notation import glossary
 
 words = glossary("signal_propagation")
 words.compiles = (

@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.series import Series
-from symdyn.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
-from symdyn.statement import Identity
+from symdyn.statements.kinds import Identity
 
 z, u, a, b, L = sp.symbols("z u a b L", real=True)
 ONE_MORE = Series([1, a, b, a * b], z)

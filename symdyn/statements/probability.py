@@ -1,4 +1,4 @@
-r"""Rules of inference about means and laws: conclusions that a machine draws, as in `symdyn.inference`.
+r"""Rules of inference about means and laws: conclusions that a machine draws, as in `symdyn.statements.inference`.
 
 MeanOfSquare        one mean is not smaller than another, because they differ by the mean of a square
 InProbability       a quantity tends to a number in probability, because its mean does and its variance vanishes
@@ -13,9 +13,9 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.means import Mean
-from symdyn.domain import Domain
-from symdyn.inference import Rule, where
-from symdyn.statement import Identity, Limit, Statement, typeset
+from symdyn.statements.domain import Domain
+from symdyn.statements.inference import Rule, where
+from symdyn.statements.kinds import Identity, Limit, Statement, typeset
 
 
 @dataclass(frozen=True)
