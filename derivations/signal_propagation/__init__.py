@@ -1,41 +1,108 @@
 """Signals, correlations and gradients in wide low-rank networks (naitsaada2023, Sec. 1, 2 and App. A.1-A.8).
 
-Results are loaded when they are first named, and so are the functions that are more than one formula.
+The contents: sections and their results in the order of the argument, then the functions that are more than one
+formula. Each is loaded when it is first named.
 """
 
-from __future__ import annotations
+from symdyn.catalogue.contents import Section, offered
 
-import importlib
-from typing import Any
-
-_FUNCTIONS = (
-    "Activation",
-    "activation",
-    "length_map",
-    "correlation_map",
-    "correlation_gap",
-    "fixed_point",
-    "fixed_points",
-    "chi",
-    "depth_scales",
-    "edge_of_chaos",
-    "edge_points",
-    "from_fixed_point",
+CONTENTS = (
+    Section(
+        "The low-rank network and its wide limit",
+        "network",
+        "full_rank_start",
+        "forward_recursion",
+        "lengths_and_overlaps",
+        "low_rank_weight",
+        "weight_columns",
+        "rank",
+        "haar_columns",
+        "shared_bias",
+        "coefficients",
+        "rows",
+        "preactivation_covariance",
+        "pythagoras",
+        "length_as_average",
+        "overlap",
+        "law_of_coefficients",
+        "covariance_of_inputs",
+        "terms_of_the_length",
+        "length_concentrates",
+        "coefficients_are_independent",
+        "law_of_an_entry",
+        "length_map_limit",
+        "covariance_map_limit",
+        "correlation_map_limit",
+        "sum_of_squares",
+        "variance_of_square",
+        "distribution_limit",
+    ),
+    Section(
+        "Length and correlation maps",
+        "maps",
+        "gaussian_measure",
+        "correlation_of_inputs",
+        "fixed_point_of_lengths",
+        "chi_as_mean",
+        "edge",
+        "full_rank",
+        "rescaled_edge",
+        "unit_correlation",
+        "stein",
+        "raw_slope",
+        "correlation_slope",
+        "chi_is_slope",
+        "length_slope",
+        "length_expansion",
+        "erf_kernel",
+        "relu_kernel",
+        "sine_kernel_form",
+        "erf_slopes_of_maps",
+        "convergence_on_the_edge",
+        "second_input",
+        "second_input_near_one",
+        "interior_rate",
+        "unit_rate",
+        "unit_steps",
+        "length_depth_scale",
+        "rates_fall_with_rank",
+        "correlation_depth_scale",
+        "depth_scale_diverges",
+        "decay_of_correlations",
+        "ordered_phase",
+        "chaotic_phase",
+    ),
+    Section(
+        "Gradients",
+        "gradients",
+        "backward_recursion",
+        "gradient_in_weights",
+        "gradient_in_coefficients",
+        "number_of_coefficients",
+        "second_moment_of_weights",
+        "mean_square_in_coefficients",
+        "gradients_factorise",
+        "gradient_recursion",
+        "gradient_step",
+        "gradient_by_depth",
+        "gradient_norm",
+        "gradient_phases",
+        "perturbation_growth",
+    ),
 )
+EVALUATORS = {
+    "Activation": "activations",
+    "activation": "activations",
+    "chi": "length_and_correlation",
+    "correlation_gap": "length_and_correlation",
+    "correlation_map": "length_and_correlation",
+    "depth_scales": "length_and_correlation",
+    "edge_of_chaos": "length_and_correlation",
+    "edge_points": "length_and_correlation",
+    "fixed_point": "length_and_correlation",
+    "fixed_points": "length_and_correlation",
+    "from_fixed_point": "length_and_correlation",
+    "length_map": "length_and_correlation",
+}
 
-
-def __getattr__(name: str) -> Any:
-    from symdyn.catalogue.registry import index
-
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module("derivations.signal_propagation.functions"), name)
-    for entry in index():
-        if entry.key == f"signal_propagation.{name}":
-            return getattr(importlib.import_module(entry.module), name)
-    raise AttributeError(f"module 'derivations.signal_propagation' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    from symdyn.catalogue.registry import index
-
-    return sorted([*_FUNCTIONS, *(e.key.split(".")[1] for e in index() if e.topic == "signal_propagation")])
+__getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from derivations.random_matrices.functions import (
+from derivations.random_matrices import (
     exact_linear_moments,
     jacobian_moments,
     jacobian_variance,
     largest_depth,
     spectral_law,
 )
-from derivations.random_matrices.jacobian import truncated
+from derivations.random_matrices.jacobian.moments import truncated
 from symdyn.proof.check import decide
 
 LAWS = [(0.25, 2.0), (1, 1.0), (0.9, 0.5), (0.01, 3.0)]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from derivations.signal_propagation.activations import NAMED, Activation, activation
-from derivations.signal_propagation.functions import (
+from derivations.signal_propagation import (
     chi,
     correlation_gap,
     correlation_map,
@@ -23,7 +22,8 @@ from derivations.signal_propagation.functions import (
     from_fixed_point,
     length_map,
 )
-from derivations.signal_propagation.gaussian_means import (
+from derivations.signal_propagation.evaluators.activations import NAMED, Activation, activation
+from derivations.signal_propagation.evaluators.gaussian_means import (
     pair_gap,
     pair_mean,
     pair_slope_mean,

@@ -6,10 +6,10 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.means import form, jet, mean, normals
-from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.probability import InProbability, MeanOfSquare
 from symdyn.proof.check import decide, verify
+from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Identity
+from symdyn.statements.probability import InProbability, MeanOfSquare
 
 q, c, n = sp.symbols("q c n", real=True)
 x = sp.Symbol("x", real=True)

@@ -6,8 +6,8 @@ import pytest
 import sympy as sp
 
 from symdyn.calculus.series import Series
-from symdyn.statements.domain import Cell, Domain
 from symdyn.proof.check import decide, verify
+from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Identity
 
 z, u, a, b, L = sp.symbols("z u a b L", real=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.signal_propagation.network import (
+from derivations.signal_propagation.network.model import (
     FRAME,
     LAW,
     SIZES,
@@ -43,12 +43,12 @@ from derivations.signal_propagation.symbols import (
 from symdyn.calculus.haar import haar_moment
 from symdyn.calculus.matrix import Rules, eye, gaussian_mean, rule, vector
 from symdyn.calculus.matrix.rules import Declaration
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.kinds import Conjunction, Existence, Identity, InDistribution, Limit
 from symdyn.statements.matrix import MatrixIdentity
 from symdyn.statements.probability import InProbability
-from symdyn.catalogue.result import printed, result
-from symdyn.statements.kinds import Conjunction, Existence, Identity, InDistribution, Limit
 
 POSITIVE = {N: 1, gamma: 1, s: 1, s22: 1, sigma_b: 1}
 SHARED = stated("Sec. 1 and App. A.2", "one scalar b^(l) a layer for all directions, κ = 1", kappa)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derivations.signal_propagation.activations import Activation, activation
-from derivations.signal_propagation.gaussian_means import (
+from derivations.signal_propagation.evaluators.activations import Activation, activation
+from derivations.signal_propagation.evaluators.gaussian_means import (
     gap_of_pairs,
     pair_gap,
     pair_slope_mean,
@@ -27,6 +27,7 @@ from derivations.signal_propagation.gaussian_means import (
     square_slope,
 )
 from symdyn.arrays import backends as arrays
+from symdyn.catalogue.implements import implements
 
 Array = Any
 _LOWEST, _HIGHEST, _PER_DECADE = -12, 12, 8
@@ -101,6 +102,7 @@ def _network(read: _Read) -> None:
         read.require("sigma_b2", lambda x: x >= 0, "a variance, zero or positive")
 
 
+@implements("signal_propagation.length_map_limit")
 def length_map(q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array:
     """The length after one layer, V(q) = γ(σ_α²∫φ²(√q z)Dz + σ_b²).
 
@@ -139,6 +141,7 @@ def _of_lengths(
     return np.broadcast_to(f(phi, plain), read[name].shape)
 
 
+@implements("signal_propagation.correlation_map_limit")
 def correlation_map(c: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array:
     """The correlation after one layer of two inputs with equal lengths q and correlation c.
 
@@ -168,6 +171,7 @@ def correlation_map(c: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any
     return read.give(1 - gap / length)
 
 
+@implements("signal_propagation.correlation_map_limit")
 def correlation_gap(gap: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array:
     """1 - C(1 - g): how far from 1 a correlation 1 - g is after one layer, with all digits for small g.
 
@@ -211,6 +215,7 @@ def _gap(phi: Activation, read: _Read, g: Array) -> Array:
     return np.broadcast_to(pair_gap(phi, read.plain["q"], g), read["q"].shape)
 
 
+@implements("signal_propagation.chi_as_mean", "signal_propagation.chi_is_slope")
 def chi(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any, q: Any = None) -> Array:
     """χ = γσ_α²∫φ'(√q z)²Dz, at the fixed point of the lengths or at a given q.
 
@@ -246,6 +251,7 @@ def chi(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any, q: Any = None) -
     return read.give(read["gamma"] * read["sigma_alpha2"] * slope_mean(phi, at))
 
 
+@implements("signal_propagation.fixed_point_of_lengths")
 def fixed_point(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array:
     """The largest stable fixed point of the length map, q* = V(q*) with V falling below the diagonal there.
 
@@ -270,6 +276,7 @@ def fixed_point(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array
     return read.give(_largest(activation(phi), read))
 
 
+@implements("signal_propagation.fixed_point_of_lengths")
 def fixed_points(sigma_alpha2: float, sigma_b2: float, gamma: float, phi: Any) -> list[tuple[float, float]]:
     """All fixed points of the length map between 1e-12 and 1e12, and zero, each with the slope V'(q*) there.
 
@@ -369,6 +376,7 @@ def _refine(phi: Activation, scale: Array, bias: Array, low: Array, high: Array,
     return q
 
 
+@implements("signal_propagation.length_depth_scale", "signal_propagation.correlation_depth_scale")
 def depth_scales(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> DepthScales:
     """The depth scales of lengths and correlations, with the phase, in units of layers.
 
@@ -443,6 +451,7 @@ def _fixed_gap(phi: Activation, q: Array, scale: Array, phase: Array) -> Array:
     return found
 
 
+@implements("signal_propagation.edge")
 def from_fixed_point(q_star: Any, gamma: Any, phi: Any) -> tuple[Array, Array]:
     """The variances (σ_α², σ_b²) on the edge of chaos with a given fixed point of the lengths.
 
@@ -495,6 +504,7 @@ def _on_edge(phi: Activation, q: Array) -> tuple[Array, Array]:
     return slopes, np.where(np.abs(bias) <= 4e-15 * q, 0.0, bias)
 
 
+@implements("signal_propagation.edge", "signal_propagation.rescaled_edge")
 def edge_of_chaos(sigma_b2: Any, gamma: Any, phi: Any) -> EdgePoint:
     """The variance of the weights at which χ = 1, for a given variance of the bias, with its fixed point.
 
@@ -547,6 +557,7 @@ def edge_of_chaos(sigma_b2: Any, gamma: Any, phi: Any) -> EdgePoint:
     return EdgePoint(read.give(value.reshape(shape) / read["gamma"]), read.give(q.reshape(shape)))
 
 
+@implements("signal_propagation.edge")
 def edge_points(sigma_b2: float, gamma: float, phi: Any) -> list[tuple[float, float]]:
     """All points (σ_α², q*) of the edge of chaos with one variance of the bias, for q* between 1e-12 and 1e12."""
     read = _Read(sigma_b2=sigma_b2, gamma=gamma)

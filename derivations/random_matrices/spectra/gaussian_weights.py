@@ -20,16 +20,16 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.random_matrices.spectra.transforms import moment_series, moments_of, s_series
 from derivations.random_matrices.symbols import N, gamma, m, r, root, sigma, u, x, z
-from derivations.random_matrices.transforms import moment_series, moments_of, s_series
 from symdyn.calculus.haar import gaussian_weight, layer, partitions
 from symdyn.calculus.matrix import Rules, gaussian_mean, matrix, orthogonal, trace
 from symdyn.calculus.series import Series
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning
-from symdyn.statements.matrix import MatrixIdentity
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Identity, InDistribution, Inequality, Limit
+from symdyn.statements.matrix import MatrixIdentity
 
 n, k, before = sp.symbols("N r M", integer=True, positive=True)
 variance = sp.Symbol("sigma", real=True) ** 2

@@ -34,11 +34,11 @@ from symdyn.calculus.matrix import (
     sum_over,
     vector,
 )
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added
-from symdyn.statements.matrix import MatrixIdentity
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
+from symdyn.statements.matrix import MatrixIdentity
 
 positive_s = Domain((s,), (), (Cell("s > 0", {s: 1}),))
 size = Domain((N_out,), (), (Cell("width", {N_out: 1}),))

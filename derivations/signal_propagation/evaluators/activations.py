@@ -19,6 +19,7 @@ import numpy as np
 from scipy import special
 
 from symdyn.arrays import backends as arrays
+from symdyn.catalogue.implements import implements
 
 Array = Any
 Function = Callable[[Array], Array]
@@ -42,6 +43,7 @@ class ClosedForms:
     pair_slopes: Callable[[Array, Array], Array]
 
 
+@implements("signal_propagation.chi_as_mean")
 @dataclass(frozen=True)
 class Activation:
     """An activation φ of one real variable, for arrays of float64.
@@ -78,6 +80,7 @@ class Activation:
         return f"Activation('{self.name}')"
 
 
+@implements("signal_propagation.chi_as_mean")
 def activation(phi: Any, slope: float | None = None) -> Activation:
     """The activation that a name, an Activation or a torch callable stands for.
 

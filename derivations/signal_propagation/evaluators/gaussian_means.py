@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from derivations.signal_propagation.activations import NAMED, Activation
+from derivations.signal_propagation.evaluators.activations import NAMED, Activation
 
 Array = Any
 REACH = 14.0

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import sympy as sp
 
+from derivations.random_matrices.spectra.transforms import moments_of, s_series, stieltjes
 from derivations.random_matrices.symbols import gamma, m, sigma, z
-from derivations.random_matrices.transforms import moments_of, s_series, stieltjes
 from symdyn.calculus.matrix import Rules, eye, matrix, orthogonal, trace
 from symdyn.calculus.series import Series
-from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.matrix import MatrixIdentity
 from symdyn.catalogue.result import result
+from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Conjunction, Identity
+from symdyn.statements.matrix import MatrixIdentity
 
 n, k = sp.symbols("N r", integer=True, positive=True)
 scale = sp.Symbol("sigma", real=True)

@@ -28,9 +28,9 @@ from derivations.signal_propagation.symbols import (
     x,
 )
 from symdyn.calculus.means import form, jet, mean, normals
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Definition, Identity
 
 z1, z2 = normals(2)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.signal_propagation.closed_forms import erf_chi
-from derivations.signal_propagation.network import FRAME, SIZES, A, C, k, left, m, n, p, right, scale
+from derivations.signal_propagation.maps.closed_forms import erf_chi
+from derivations.signal_propagation.network.model import FRAME, SIZES, A, C, k, left, m, n, p, right, scale
 from derivations.signal_propagation.symbols import (
     N_in,
     N_next,
@@ -37,11 +37,11 @@ from derivations.signal_propagation.symbols import (
 )
 from symdyn.calculus.haar import haar_moment
 from symdyn.calculus.matrix import Index, basis, eye, gaussian_mean, matrix, sum_over, trace, vector
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
-from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Identity, Inequality, Limit
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 after = sp.Symbol("K", integer=True, positive=True)
 SHAPES = ({n: 2, m: 2, k: 1, after: 3}, {n: 1, m: 2, k: 1, after: 2}, {n: 3, m: 1, k: 2, after: 1})

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.random_matrices.gaussian_weights import FRAME, SIZES, A, C, before, k, n
+from derivations.random_matrices.spectra.gaussian_weights import FRAME, SIZES, A, C, before, k, n
 from derivations.random_matrices.symbols import (
     L,
     N,
@@ -31,11 +31,11 @@ from derivations.random_matrices.symbols import (
 )
 from symdyn.calculus.haar import haar_moment
 from symdyn.calculus.matrix import Rules, gaussian_mean, matrix, orthogonal, trace
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
-from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Identity, InDistribution, Inequality
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 scale = sp.Symbol("sigma", real=True)
 D = matrix("D", n, n, symmetric=True)

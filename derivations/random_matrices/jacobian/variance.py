@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.random_matrices.gaussian_weights import S as S_gaussian
-from derivations.random_matrices.jacobian import FREE, GAUSSIAN, ORTHOGONAL, mean, relative_moments
-from derivations.random_matrices.orthogonal_weights import S as S_orthogonal
+from derivations.random_matrices.jacobian.moments import FREE, GAUSSIAN, ORTHOGONAL, mean, relative_moments
+from derivations.random_matrices.spectra.gaussian_weights import S as S_gaussian
+from derivations.random_matrices.spectra.orthogonal_weights import S as S_orthogonal
 from derivations.random_matrices.symbols import (
     L,
     c,
@@ -28,11 +28,11 @@ from derivations.random_matrices.symbols import (
 )
 from symdyn.calculus.means import form, jet, normals
 from symdyn.calculus.series import Series
+from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning, stated
-from symdyn.statements.probability import MeanOfSquare
-from symdyn.catalogue.result import result
 from symdyn.statements.kinds import Conjunction, Identity, Inequality
+from symdyn.statements.probability import MeanOfSquare
 
 ratio = mu2 / mu1**2
 of_any = L * (ratio - 1 - s1)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.signal_propagation.maps import INSIDE
+from derivations.signal_propagation.maps.length_and_correlation import INSIDE
 from derivations.signal_propagation.symbols import c, chi, gamma, q, q_star, sigma, sigma_b
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
 
 POSITIVE = {q: 1, gamma: 1, sigma: 1, chi: 1}

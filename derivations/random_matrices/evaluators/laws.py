@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from symdyn.catalogue.implements import implements
+
 Array = Any
 ENSEMBLES = ("gaussian", "orthogonal")
 
@@ -55,6 +57,7 @@ def exact(x: Any) -> bool:
     return isinstance(x, (int, Fraction)) and not isinstance(x, bool)
 
 
+@implements("random_matrices.marchenko_pastur", "random_matrices.orthogonal_law")
 @dataclass(frozen=True)
 class SpectralLaw:
     """The limit law of the spectrum of WᵀW for a wide low-rank weight; made by `spectral_law`."""
@@ -193,6 +196,7 @@ def _real(name: str, x: Any) -> Array:
     return found.astype(np.float64)
 
 
+@implements("random_matrices.marchenko_pastur", "random_matrices.orthogonal_law")
 def spectral_law(gamma: Any, sigma2: Any, ensemble: str) -> SpectralLaw:
     """The limit law of the spectrum of WᵀW, for W of rank γN with coefficients of variance σ²/N.
 

@@ -16,16 +16,22 @@ import mpmath
 import numpy as np
 import sympy as sp
 
-from derivations.random_matrices.laws import ensemble_of, exact, ratio_of_rank, variance_of
-from derivations.signal_propagation.activations import Activation, activation
-from derivations.signal_propagation.gaussian_means import slope_mean
+from derivations.random_matrices.evaluators.laws import ensemble_of, exact, ratio_of_rank, variance_of
+from derivations.signal_propagation.evaluators.activations import Activation, activation
+from derivations.signal_propagation.evaluators.gaussian_means import slope_mean
 from symdyn.calculus.haar import MOST, gaussian_weight, haar_weight, layer, partitions
+from symdyn.catalogue.implements import implements
 
 Array = Any
 HIGHEST = 12
 """Moments up to this order: beyond, double precision loses the digits of a reversion."""
 
 
+@implements(
+    "random_matrices.jacobian_first_moment",
+    "random_matrices.jacobian_second_moment",
+    "random_matrices.jacobian_third_moment",
+)
 def jacobian_moments(
     depth: int, gamma: Any, ensemble: str, phi: Any, q: Any, k: int, *, chi: Any = 1
 ) -> tuple[Any, ...]:
@@ -76,6 +82,7 @@ def jacobian_moments(
     return tuple(scaled) if rational else tuple(float(m) for m in scaled)
 
 
+@implements("random_matrices.jacobian_variance_formula")
 def jacobian_variance(depth: int, gamma: Any, ensemble: str, phi: Any, q: Any, *, chi: Any = 1) -> Any:
     """The variance m_2 - m_1² of the spectrum of JJᵀ, χ^{2L}L(μ_2/μ_1² - 1 - s_1).
 
@@ -94,6 +101,11 @@ def jacobian_variance(depth: int, gamma: Any, ensemble: str, phi: Any, q: Any, *
     return found if isinstance(found, Fraction) else float(found)
 
 
+@implements(
+    "random_matrices.jacobian_first_moment",
+    "random_matrices.jacobian_second_moment",
+    "random_matrices.jacobian_third_moment",
+)
 def exact_linear_moments(N: int, r: int, depth: int, sigma2: Any, ensemble: str) -> tuple[Fraction, ...]:
     """E tr(JJᵀ)^k/N for k = 1, 2, 3, exactly, of a linear network of finite width.
 
@@ -133,6 +145,7 @@ def exact_linear_moments(N: int, r: int, depth: int, sigma2: Any, ensemble: str)
     return tuple(found)
 
 
+@implements("random_matrices.linear_in_depth")
 def largest_depth(gamma: Any, ensemble: str, phi: Any, spread: float) -> float:
     """How deep a network on the edge of chaos may be before the variance of JJᵀ exceeds a bound, at the best q.
 

@@ -21,9 +21,10 @@ from typing import Any
 
 import sympy as sp
 
-from derivations.random_matrices import gaussian_weights
-from derivations.random_matrices.gaussian_weights import FRAME, SIZES, A, C, before
-from derivations.random_matrices.single_layer import D, layer_law, scale
+from derivations.random_matrices.spectra import gaussian_weights
+from derivations.random_matrices.spectra.gaussian_weights import FRAME, SIZES, A, C, before
+from derivations.random_matrices.spectra.single_layer import D, layer_law, scale
+from derivations.random_matrices.spectra.transforms import moments_of, s_series
 from derivations.random_matrices.symbols import (
     L,
     gamma,
@@ -39,14 +40,13 @@ from derivations.random_matrices.symbols import (
     sigma,
     z,
 )
-from derivations.random_matrices.transforms import moments_of, s_series
 from symdyn.calculus.matrix import eye, gaussian_mean, matrix, trace
 from symdyn.calculus.series import Series
+from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, stated
-from symdyn.statements.matrix import MatrixIdentity
-from symdyn.catalogue.result import result
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Statement
+from symdyn.statements.matrix import MatrixIdentity
 
 mus = (mu1, mu2, mu3, mu4, mu5)
 coefficients = (s1, s2, s3, s4)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from derivations.signal_propagation.closed_forms import erf_kernel_value
-from derivations.signal_propagation.maps import (
+from derivations.signal_propagation.maps.closed_forms import erf_kernel_value
+from derivations.signal_propagation.maps.length_and_correlation import (
     at_fixed_point,
     correlation,
     jet,
@@ -26,7 +26,7 @@ from derivations.signal_propagation.maps import (
     u2,
     u_star,
 )
-from derivations.signal_propagation.maps import z1 as normal1
+from derivations.signal_propagation.maps.length_and_correlation import z1 as normal1
 from derivations.signal_propagation.symbols import (
     c,
     c_star,
@@ -43,11 +43,11 @@ from derivations.signal_propagation.symbols import (
     z1,
     z2,
 )
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
-from symdyn.statements.probability import MeanOfSquare
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Asymptotic, Conjunction, Existence, Identity, Inequality, Limit
+from symdyn.statements.probability import MeanOfSquare
 
 SMALL = meaning("ε > 0 is small", epsilon)
 interior = Domain(

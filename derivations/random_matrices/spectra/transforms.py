@@ -20,9 +20,9 @@ import sympy as sp
 
 from derivations.random_matrices.symbols import a1, a2, a3, b1, b2, b3, c, p1, p2, u, x, x1, x2, y, z
 from symdyn.calculus.series import Series
+from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning, stated
-from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Limit
 
 ORDER = 5

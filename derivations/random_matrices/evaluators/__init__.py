@@ -1,0 +1,1 @@
+"""Functions of random matrices that are more than one formula, each with the result that it computes."""

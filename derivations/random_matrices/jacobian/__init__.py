@@ -1,0 +1,1 @@
+"""The input-output Jacobian: moments of JJᵀ to any order and depth, and their variance."""

@@ -1,0 +1,1 @@
+"""Gradients through low-rank layers, and their mean squares."""

@@ -1,0 +1,1 @@
+"""The low-rank network, and lengths and overlaps in its wide limit."""
