@@ -77,6 +77,16 @@ NO_ARRAYS = (
     "wide_linear.LinearFlow",
     "deep_linear.isotropic_init",
     "wide_linear.isotropic_init",
+    "random_matrices.SpectralLaw",
+    "random_matrices.exact_linear_moments",
+    "random_matrices.jacobian_moments",
+    "random_matrices.jacobian_variance",
+    "random_matrices.largest_depth",
+    "random_matrices.spectral_law",
+    "signal_propagation.Activation",
+    "signal_propagation.activation",
+    "signal_propagation.edge_points",
+    "signal_propagation.fixed_points",
 )
 
 # Results that compile and have no arguments: fixed matrices, or ones of a size alone.
@@ -106,6 +116,7 @@ LEARNER = {"W1": EYE, "W2": EYE, "sigma_yx": S}
 LAYERS = {"a": ONE, "W": M, "X": S}
 RATES = {"eta_a": np.array(2.0), "eta_w": np.array(3.0)}
 BATCH_RATES = {"eta_a": array(2, 1), "eta_w": array(1, 3)}
+MAPS = {"sigma_alpha2": TWO, "sigma_b2": ONE, "gamma": np.array(1.0), "phi": "erf"}
 RUN = flows.Trajectory(TIMES, CURVES, np.stack([CURVES, CURVES + 1], -1))
 OUTER = np.stack([np.outer(ONE, TWO), np.outer(TWO, THREE)])
 OTHER = flows.Trajectory(TIMES, CURVES + 1, np.stack([CURVES, CURVES + 2], -1))
@@ -320,6 +331,14 @@ ENTRIES = {
     "training.wide_relu.directions": {"a": ONE, "W": M},
     "training.wide_relu.measures": {"a0": ONE, "W0": M, **DATA, "fitted": 1e-3, "step": 0.1, "most_steps": 3},
     "prior_knowledge.evaluators.exact_decision.decide": LEARNER,
+    "signal_propagation.chi": {**MAPS, "q": ONE},
+    "signal_propagation.correlation_gap": {**MAPS, "gap": array(0, 1), "q": ONE},
+    "signal_propagation.correlation_map": {**MAPS, "c": array(0, 1), "q": ONE},
+    "signal_propagation.depth_scales": MAPS,
+    "signal_propagation.edge_of_chaos": {"sigma_b2": ONE, "gamma": np.array(1.0), "phi": "erf"},
+    "signal_propagation.fixed_point": MAPS,
+    "signal_propagation.from_fixed_point": {"q_star": ONE, "gamma": np.array(1.0), "phi": "erf"},
+    "signal_propagation.length_map": {**MAPS, "q": ONE},
     "deep_linear.inductive_bias": {"beta": M, "beta0": S, "depth": 2, "delta": -ONE},
     "deep_linear.interpolating_solution": {
         "X": array([1, 2]), "y": array(3), "beta0": TWO, "depth": 2, "delta": np.array(-1.0)

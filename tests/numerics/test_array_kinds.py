@@ -32,7 +32,15 @@ from symdyn.compile.heads import UnsupportedHead
 from tests.numerics import array_entries as entries
 from tests.numerics.array_kinds import NONE, REFUSED, SHORT, WIDENED, same, sizes
 
-TOPICS = ("single_neuron", "wide_linear", "deep_linear", "piecewise_linear", "prior_knowledge")
+TOPICS = (
+    "single_neuron",
+    "wide_linear",
+    "deep_linear",
+    "piecewise_linear",
+    "prior_knowledge",
+    "random_matrices",
+    "signal_propagation",
+)
 
 
 def quietly(function, /, *given, **arguments):
