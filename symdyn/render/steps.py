@@ -195,6 +195,13 @@ def _substituted(gap: Any, vectors: Mapping[Any, Any]) -> Any:
     return substitute(gap, vectors) if vectors and isinstance(gap, Linear | GramOperator) else gap
 
 
+def _told_once(statement: Statement) -> str:
+    """Both sides of an identity; where they look the same, one of them."""
+    told = statement.latex()
+    left, equal, right = told.partition(" = ")
+    return left if equal and left == right else told
+
+
 def _own_lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
     match statement:
         case Definition():
@@ -207,7 +214,7 @@ def _own_lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
             yield from _dynamics(statement)
         case Identity():
             if all(coefficient == 0 for _, coefficient in coefficients(gap(statement, domain))):
-                yield "Both sides, which the calculus writes alike", statement.latex()
+                yield "Both sides, which the calculus writes alike", _told_once(statement)
             else:
                 yield "Both sides", statement.latex()
                 yield from _vanishing("Left minus right side", gap(statement, domain))
@@ -221,7 +228,7 @@ def _own_lines(statement: Statement, domain: Domain | None) -> Iterator[Line]:
             yield "Its sign decides", f"{gap_latex} {_sign(statement.relation)} 0"
         case MatrixIdentity():
             yield from _declared(statement)
-            yield "Both sides, in normal form", statement.latex()
+            yield "Both sides, in normal form", _told_once(statement)
         case MatrixConservation() | MatrixDynamics():
             yield from _moving_letters(statement)
             yield from _declared(statement)

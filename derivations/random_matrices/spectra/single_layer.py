@@ -52,7 +52,7 @@ phases = Domain((chi, gamma, L), (), (Cell("all", {chi: 1, gamma: 1, L: 1}),), c
 
 @result(ledger=("naitsaada2023.trace-singular-values",))
 def trace_of_squares():
-    """The trace of DW(DW)ᵀ is the sum of the squared singular values of DW = UΣVᵀ."""
+    """The trace of DW(DW)ᵀ is the sum of the squared singular values of DW."""
     M = U @ values @ V.T
     rules = Rules(orthogonal(U), orthogonal(V))
     shapes = ({n: 3, before: 2, k: 2}, {n: 2, before: 2, k: 1}, {n: 1, before: 1, k: 1})

@@ -140,7 +140,7 @@ def inversion():
     uses=("random_matrices.stieltjes_transform",),
 )
 def moment_transform():
-    """M(z) = zG(z) - 1 generates the moments: for a unit mass at x_1 it is Σ x_1^k u^k with u = 1/z.
+    """The moment transform, zG(z) - 1, generates the moments: for a unit mass it is a geometric series in 1/z.
 
     The second fact is the remainder after five terms, exactly. Both sides are linear in the law.
     """

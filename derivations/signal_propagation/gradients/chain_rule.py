@@ -59,7 +59,7 @@ INDEPENDENT = stated("Sec. 2.2", "forward and backward weights are treated as in
 
 @result(ledger=("naitsaada2023.delta-recursion",))
 def backward_recursion():
-    """The gradient in pre-activations, δ^l = D W^(l+1)ᵀδ^(l+1) with D = diag φ'(h^l).
+    """The gradient in pre-activations obeys a recursion from the last layer to the first.
 
     The first fact is the velocity of h^(l+1) when h^(l) moves, and so φ(h^(l)) by D times as much. Then Ė, the inner
     product of δ^(l+1) with it, is that of δ^l with the velocity of h^(l).

@@ -189,7 +189,7 @@ def unit_correlation():
     ),
 )
 def stein():
-    """Stein's rule ∫F(z)z Dz = ∫F'(z)Dz, for F = φ and for the products G and H of the paper.
+    """Stein's rule for φ and for the products G and H of the paper.
 
     It holds for absolutely continuous F that does not grow too fast: for a kink, not for a jump.
     """

@@ -51,7 +51,7 @@ FRAME = Rules(orthogonal(C))
 W_full = matrix("W", n, m)
 b, b_full = vector("b", 1), vector("B", n, "b")
 p, p2 = vector("p", m, r"\phi(h)"), vector("p2", m, r"\phi(h')")
-z, other = vector("z", k), vector("y", k, "z'")
+z, other = vector("z", k), vector("y", k, "{z'}")
 left, right = vector("e", n), vector("f", m)
 i, j, k_ = Index("i", n), Index("j", m), Index("l", k)
 ones = sum_over(k_, basis(k_))
@@ -86,7 +86,7 @@ def forward_recursion():
 
 @result(ledger=("naitsaada2023.length-covariance-def", "naitsaada2023.overlap-matrix-def"))
 def lengths_and_overlaps():
-    """Length and covariance of pre-activations, N⁻¹|h|² and N⁻¹h_1ᵀh_2, as sums over units; with h = Cz."""
+    """Length and covariance of pre-activations as sums over units, and by the coefficients z."""
     first, second = C @ z, C @ other
 
     def over_units(x, y):
@@ -168,7 +168,7 @@ def haar_columns():
     less than 1/N².
     """
     return Conjunction(
-        MatrixIdentity(C.T @ C, eye(k), SIZES, FRAME, name=r"C^\top C"),
+        MatrixIdentity(C.T @ C, eye(k), SIZES, FRAME),
         Identity(haar_moment("j", "k", N_out), sp.S.Zero, name="E\\,C_{jk}"),
         Identity(haar_moment("jj", "kk", N_out), 1 / N_out, name="E\\,C_{jk}^2", on=size),
         Identity(haar_moment("jjjj", "kkkk", N_out), 3 / (N_out * (N_out + 2)), on=size),
@@ -191,7 +191,7 @@ def shared_bias():
 
 @result(ledger=("naitsaada2023.preactivation-decomposition",), uses=("signal_propagation.low_rank_weight",))
 def coefficients():
-    """The pre-activations are h = Cz with the coefficients z = Aφ(h^(l-1)) + b1."""
+    """The pre-activations are Cz with coefficients z, which the layer before and the bias give."""
     inside = A @ p + ones @ b
     return MatrixIdentity(
         sum_over(k_, (basis(k_).T @ inside).scalar() * C @ basis(k_)), h, SIZES, name="h^{(l)}"
