@@ -21,8 +21,10 @@ audit: $(AUDIT)/.stamp
 	$(AUDIT)/bin/symdyn book -o build/book || status=$$?; \
 	exit $$status
 
+# One process for each processor; a file of tests stays in one of them.
+JOBS ?= logical
 test: $(FULL)/.stamp
-	$(FULL)/bin/python -m pytest $(ARGS)
+	$(FULL)/bin/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 lint: $(FULL)/.stamp
 	$(FULL)/bin/ruff check .

@@ -1,4 +1,4 @@
-"""What all tests share: a budget of skips, and KaTeX.
+"""What all tests share: a budget of skips, the verdicts of the run, and KaTeX.
 
 The run fails when a test is skipped, or expected to fail, that `allowed_skips.txt` does not name.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 BUDGET = Path(__file__).with_name("allowed_skips.txt")
 
@@ -26,8 +27,13 @@ def budget(text: str) -> set[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Verdicts are remembered within a run of the tests and not beyond it: every run starts cold."""
-    folder = tmp_path_factory.mktemp("cache")
+    """Verdicts are remembered within a run of the tests and not beyond it: every run starts cold.
+
+    The processes of a run share them.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(exist_ok=True)
     before = os.environ.get("SYMDYN_CACHE")
     os.environ["SYMDYN_CACHE"] = str(folder)
     yield folder
@@ -43,7 +49,8 @@ def verdicts(cache_of_the_run: Path) -> dict[str, Any]:
     from symdyn.catalogue.auditing import verify_all
     from symdyn.catalogue.registry import index
 
-    return verify_all([*index(), *index("printed")])
+    with FileLock(cache_of_the_run / "verdicts.lock"):  # the first that asks computes them, the others read them
+        return verify_all([*index(), *index("printed")])
 
 
 class SkipBudget:
