@@ -49,7 +49,9 @@ def verdicts(cache_of_the_run: Path) -> dict[str, Any]:
     from symdyn.catalogue.auditing import verify_all
     from symdyn.catalogue.registry import index
 
-    with FileLock(cache_of_the_run / "verdicts.lock"):  # the first that asks computes them, the others read them
+    with FileLock(
+        cache_of_the_run / "verdicts.lock"
+    ):  # the first that asks computes them, the others read them
         return verify_all([*index(), *index("printed")])
 
 
