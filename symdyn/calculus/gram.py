@@ -216,6 +216,9 @@ class Flow:
             if not isinstance(x, Dot):
                 self._velocity(x)
 
+    def __repr__(self) -> str:
+        return f"Flow({self.velocities!r}{f', {self.relations!r}' if self.relations else ''})"
+
     @property
     def scalars(self) -> tuple[Any, ...]:
         """The symbols that move, in the order given."""

@@ -132,6 +132,9 @@ class Rules:
 
         self.nonzero = tuple(x for d in declarations for x in d.nonzero)
 
+    def __repr__(self) -> str:
+        return f"Rules({', '.join(map(repr, self.declarations))})"
+
     def sign_of(self, symbol: Any) -> int | None:
         """±2 for a symbol declared positive or negative, 1 for vᵀv, which is not negative, None if unknown."""
         if symbol in self.signs:
