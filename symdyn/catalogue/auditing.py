@@ -17,11 +17,13 @@ from symdyn.catalogue.implements import computed_by
 from symdyn.catalogue.packages import home, said
 from symdyn.catalogue.paper import Entry, entry, ledger
 from symdyn.catalogue.registry import IndexEntry, confronted_by, index, load, load_printed, verify_study
+from symdyn.catalogue.restrictions import added_to
 from symdyn.catalogue.result import PrintedVerdict
 from symdyn.proof.budget import bound_memory
+from symdyn.proof.check import decide
 from symdyn.proof.standing import standing
 from symdyn.proof.verdict import Verdict, weakest
-from symdyn.statements.hypothesis import Hypothesis, added_to, joined
+from symdyn.statements.hypothesis import Hypothesis, joined
 
 STATUSES = ("holds", "extraction", "conditional", "erratum", "open")
 """Statuses, best first: the status of an entry is the worst of its parts."""
@@ -401,9 +403,9 @@ def _of_added(
     """
     found = []
     for hypothesis in dict.fromkeys(added):
-        verdict = hypothesis.refutation()
-        if verdict is None:
+        if hypothesis.counterexample is None:
             continue
+        verdict = decide(hypothesis.counterexample(), None)
         if verdict.holds is not False:
             failures.append(f"{name}: the counterexample without '{hypothesis.words}' is {verdict.outcome}")
             return "open", {}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from symdyn.catalogue.packages import packages_of_all_kinds
-from symdyn.statements.hypothesis import beside
+from symdyn.catalogue.restrictions import beside
 
 LOG = logging.getLogger("symdyn")
 

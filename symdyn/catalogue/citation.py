@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from symdyn.catalogue.registry import load
+
 
 def cite(*results: Any) -> str:
     """BibTeX records of the papers behind some results, with the places in them.
 
     Takes results, keys or ledger ids; called without any, raises ValueError.
     """
-    from symdyn.catalogue.registry import load
-
     if not results:
         raise ValueError("name the results to cite: symdyn.cite(result, …)")
     places: dict[Any, list[str]] = {}

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from symdyn.catalogue.result import PrintedForm, Result
 
 DECORATORS = ("result", "printed", "study")
+REGISTERED: dict[str, Result] = {}
+"""The results whose modules are imported, by key; `@result` registers them."""
+PRINTED: dict[str, PrintedForm] = {}
+"""The printed forms whose modules are imported, by key; `@printed` registers them."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +234,6 @@ def _refuse_without(topic: str | None) -> None:
 
 def load_printed(e: IndexEntry) -> PrintedForm:
     """The printed form of a line of the index. Raises PackageError where its topic is not that of the entry point."""
-    from symdyn.catalogue.result import PRINTED
-
     imported(e.module)
     if e.key not in PRINTED:
         raise PackageError(_of_another_topic(e, "rename the entry point or the folder"))
@@ -239,8 +241,6 @@ def load_printed(e: IndexEntry) -> PrintedForm:
 
 
 def _load(e: IndexEntry) -> Result:
-    from symdyn.catalogue.result import REGISTERED
-
     imported(e.module)
     if e.key not in REGISTERED:
         raise PackageError(

@@ -15,32 +15,27 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot
+from symdyn.catalogue.citation import cite
 from symdyn.catalogue.packages import topic_of
 from symdyn.catalogue.paper import Entry, Paper, entry
+from symdyn.catalogue.registry import PRINTED, REGISTERED, index, load, nearest
+from symdyn.catalogue.restrictions import declared, refuse_added, refuse_silent
 from symdyn.proof.verdict import GRADES, Verdict, Witness
 from symdyn.statements.domain import Domain
-from symdyn.statements.hypothesis import Hypothesis, checked, declared, refuse_added, refuse_silent
+from symdyn.statements.hypothesis import Hypothesis, checked
 from symdyn.statements.kinds import Statement, vocabulary_of
 from symdyn.statements.notation import GLOSSARIES, Term, vocabulary
 
+if TYPE_CHECKING:
+    from symdyn.render.steps import Step
+
 SEVERITIES = ("typo", "convention", "scope", "substantive")
 STATEMENT_NEEDED = "a derivation returns the statement it derives"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One line of a derivation: a reason in words and a formula in LaTeX."""
-
-    reason: str
-    latex: str
-
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex}$"
 
 
 class _Signature:
@@ -166,13 +161,10 @@ class Result:
 
     def bibtex(self) -> str:
         """BibTeX of the papers the result comes from, with the places in them."""
-        from symdyn.catalogue.citation import cite
-
         return cite(self)
 
     def verify(self) -> Verdict:
         """Decide the statement, refute its mutants, and stand no higher than what it is built on."""
-        from symdyn.catalogue.registry import load
         from symdyn.proof.standing import standing
 
         def known(key: str) -> Result:
@@ -192,8 +184,6 @@ class Result:
 
     def check_declared(self) -> None:
         """Raise TypeError or ValueError where the decorator was told what it cannot use, and say what to write."""
-        from symdyn.catalogue.registry import index, nearest
-
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"{self.key}: domain=… takes a Domain, not {self.domain!r}")
         if not isinstance(self.few_mutants, str):
@@ -276,8 +266,6 @@ class Result:
         return result_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from symdyn.catalogue.registry import load
-
         return load, (self.key,)
 
 
@@ -366,10 +354,6 @@ class PrintedVerdict:
         return self.stated.witness
 
 
-REGISTERED: dict[str, Result] = {}
-PRINTED: dict[str, PrintedForm] = {}
-
-
 def result(**options: Any) -> Callable[[Callable[[], Statement]], Result]:
     """Register the decorated derivation as a result; see `Result` for the options."""
 
@@ -422,12 +406,9 @@ def _squeeze(text: str) -> str:
 
 __all__ = [
     "GRADES",
-    "PRINTED",
-    "REGISTERED",
     "PrintedForm",
     "PrintedVerdict",
     "Result",
-    "Step",
     "printed",
     "result",
 ]

@@ -23,7 +23,8 @@ from symdyn.statements.kinds import Chain, Experiment, Statement
 from symdyn.statements.notation import GLOSSARIES
 
 if TYPE_CHECKING:
-    from symdyn.catalogue.result import PrintedForm, Result, Step
+    from symdyn.catalogue.result import PrintedForm, Result
+    from symdyn.render.steps import Step
 
 Progress = Callable[[str, int, int], None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixI
 from symdyn.statements.notation import vocabulary
 
 if TYPE_CHECKING:
-    from symdyn.catalogue.result import Result, Step
+    from symdyn.catalogue.result import Result
 
 _SAYS_ITSELF = re.compile(r"[+-]|\\sqrt")
 """A quantity that is kept folded for its accuracy, such as κ + δ, prints as what it is."""
@@ -48,6 +49,17 @@ _MOVING = Conservation | Dynamics | MatrixConservation | MatrixDynamics
 
 Line = tuple[str, str]
 """A reason in words and a formula."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: a reason in words and a formula in LaTeX."""
+
+    reason: str
+    latex: str
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex}$"
 
 
 def result_steps(result: Result) -> tuple[Step, ...]:
@@ -61,8 +73,6 @@ def steps(statement: Statement, domain: Domain | None = None, topic: str = "") -
     `domain` is where the statement is claimed, unless it says so itself: what the domain defines is given, and so
     substituted where coefficients are compared.
     """
-    from symdyn.catalogue.result import Step
-
     found = []
     with vocabulary(topic):
         derived = _once(_lines(spelled_apart(statement), statement.domain or domain))

@@ -17,8 +17,16 @@ from symdyn.catalogue import auditing
 from symdyn.catalogue.cache import digest
 from symdyn.catalogue.packages import PackageError
 from symdyn.catalogue.paper import entry
-from symdyn.catalogue.registry import _scanned, broken, index, load, results, verify_study
-from symdyn.catalogue.result import PRINTED, REGISTERED
+from symdyn.catalogue.registry import (
+    PRINTED,
+    REGISTERED,
+    _scanned,
+    broken,
+    index,
+    load,
+    results,
+    verify_study,
+)
 from symdyn.cli import commands as cli
 
 WHOLE = "single_neuron.conserved_delta"

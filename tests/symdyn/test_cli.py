@@ -17,8 +17,7 @@ from rich.console import Console
 from symdyn.catalogue import auditing, registry
 from symdyn.catalogue.auditing import AuditEntry
 from symdyn.catalogue.paper import ledger
-from symdyn.catalogue.registry import index, load
-from symdyn.catalogue.result import REGISTERED
+from symdyn.catalogue.registry import REGISTERED, index, load
 from symdyn.cli import commands as cli
 from symdyn.cli import console
 from symdyn.cli.commands import main

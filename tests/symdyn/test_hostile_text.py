@@ -16,7 +16,8 @@ import sympy as sp
 
 from symdyn.catalogue.auditing import AuditEntry
 from symdyn.catalogue.paper import ledger
-from symdyn.catalogue.result import REGISTERED, Step, result
+from symdyn.catalogue.registry import REGISTERED
+from symdyn.catalogue.result import result
 from symdyn.cli import console
 from symdyn.render import mathematics, prose
 from symdyn.render.book_html import html_book
@@ -25,6 +26,7 @@ from symdyn.render.chapters import Chapter, Derived, Formula, Section
 from symdyn.render.latex import cleaned, set_formula, statement_latex
 from symdyn.render.mathematics import ENVIRONMENTS, IN_WORDS, ONE, SIZED, SYMBOLS, TWO, WORDS, is_formula
 from symdyn.render.notebook import result_html
+from symdyn.render.steps import Step
 from symdyn.statements.kinds import Chain, Experiment, Identity
 
 COMMANDS = [

@@ -17,26 +17,22 @@ from symdyn.catalogue import auditing
 from symdyn.catalogue.auditing import NO_COUNTEREXAMPLE, AuditEntry
 from symdyn.catalogue.paper import ledger
 from symdyn.catalogue.registry import load, printed_forms, results
-from symdyn.catalogue.result import PrintedForm, Result
-from symdyn.cli.commands import _remarks, main
-from symdyn.proof.verdict import Verdict
-from symdyn.render import book_html, book_latex, chapters, prose
-from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.hypothesis import (
-    Hypothesis,
+from symdyn.catalogue.restrictions import (
     SilentRestriction,
-    added,
     added_to,
     declared,
-    meaning,
     of_domain,
     refuse_added,
     refuse_silent,
     restrictions,
     silent,
-    standing,
-    stated,
 )
+from symdyn.catalogue.result import PrintedForm, Result
+from symdyn.cli.commands import _remarks, main
+from symdyn.proof.verdict import Verdict
+from symdyn.render import book_html, book_latex, chapters, prose
+from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.hypothesis import Hypothesis, added, meaning, standing, stated
 from symdyn.statements.kinds import Conjunction, Identity, Inequality
 from symdyn.statements.matrix import MatrixIdentity
 

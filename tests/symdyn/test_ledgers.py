@@ -9,8 +9,7 @@ import pytest
 
 from symdyn.catalogue.auditing import audit, errata
 from symdyn.catalogue.paper import LedgerError, Paper, broken_ledgers, entry, ledger, papers
-from symdyn.catalogue.registry import _scanned, index, load
-from symdyn.catalogue.result import PRINTED, REGISTERED
+from symdyn.catalogue.registry import PRINTED, REGISTERED, _scanned, index, load
 from symdyn.render.chapters import chapters
 
 PAPERS = """

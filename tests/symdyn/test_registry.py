@@ -12,9 +12,17 @@ import pytest
 import symdyn
 from symdyn.catalogue import registry
 from symdyn.catalogue.packages import PackageError, home, topic_of
-from symdyn.catalogue.registry import _scanned, broken, index, load, printed_forms, results
-from symdyn.catalogue.result import PRINTED, REGISTERED
-from symdyn.statements.hypothesis import of_topic
+from symdyn.catalogue.registry import (
+    PRINTED,
+    REGISTERED,
+    _scanned,
+    broken,
+    index,
+    load,
+    printed_forms,
+    results,
+)
+from symdyn.catalogue.restrictions import of_topic
 
 
 def test_a_result_is_found_by_key_and_by_ledger_id():

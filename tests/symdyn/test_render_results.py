@@ -19,7 +19,6 @@ from symdyn.calculus.vectors import Linear, Vector
 from symdyn.catalogue.auditing import AuditEntry
 from symdyn.catalogue.paper import ledger
 from symdyn.catalogue.registry import index, printed_forms
-from symdyn.catalogue.result import Step
 from symdyn.compile.named import unfold
 from symdyn.proof.check import decide
 from symdyn.proof.verdict import Witness
@@ -31,7 +30,7 @@ from symdyn.render.latex import fold, short_formulas, statement_latex
 from symdyn.render.layout import formulas_of_rows
 from symdyn.render.points import occurring
 from symdyn.render.spelling import quantities, spelled_apart
-from symdyn.render.steps import coefficients, gap, steps
+from symdyn.render.steps import Step, coefficients, gap, steps
 from symdyn.statements.domain import Domain
 from symdyn.statements.kinds import Chain, Definition, Identity, typeset
 from symdyn.statements.notation import GLOSSARIES, vocabulary

@@ -7,8 +7,8 @@ import pickle
 import pytest
 import sympy as sp
 
-from symdyn.catalogue.registry import load, printed_forms, results
-from symdyn.catalogue.result import PRINTED, REGISTERED, PrintedForm, Result, printed, result
+from symdyn.catalogue.registry import PRINTED, REGISTERED, load, printed_forms, results
+from symdyn.catalogue.result import PrintedForm, Result, printed, result
 from symdyn.statements.domain import Domain
 from symdyn.statements.kinds import Definition, Existence, Identity, Inequality
 from symdyn.statements.notation import Glossary
