@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from symdyn.calculus.gram import Vector
-from symdyn.catalogue.registry import index, load
+from symdyn.catalogue.registry import index, load, results
 from symdyn.compile.heads import UnsupportedHead
 
 RATES = ("tau", "eta_a", "eta_w")
@@ -24,11 +24,13 @@ ANY_TIME = {
 """Results that take a negative time, and why."""
 
 
-def compiled_with_rates_or_times():
+TOPICS = sorted({entry.topic for entry in index()})
+
+
+def compiled_with_rates_or_times(topic):
     """The results that compile to a function with a rate, a scale or a time among its arguments."""
     found = []
-    for key in (entry.key for entry in index()):
-        result = load(key)
+    for result in results(topic):
         if result.value is None:
             continue
         try:
@@ -39,9 +41,6 @@ def compiled_with_rates_or_times():
             found.append(result)
             assert compiled is not None
     return found
-
-
-COMPILED = compiled_with_rates_or_times()
 
 
 def draw(result, rng):
@@ -74,19 +73,20 @@ def inside(result, rng):
     raise AssertionError(f"{result.key} accepts none of 300 random points")
 
 
-@pytest.mark.parametrize("result", COMPILED, ids=lambda r: r.key)
-def test_values_in_the_domain_are_finite_and_arguments_outside_are_refused(result):
-    rng = np.random.default_rng(3)
-    for _ in range(4):
-        drawn, values = inside(result, rng)
-        assert all(np.isfinite(value).all() for value in values)
-    for name in set(RATES) & set(drawn):
-        for wrong in (0.0, -1.0):
-            with pytest.raises(ValueError, match=f"{name} must be positive"):
-                result(**{**drawn, name: wrong})
-    if "t" in drawn and result.key not in ANY_TIME:
-        with pytest.raises(ValueError, match="t must be"):
-            result(**{**drawn, "t": -1.0})
+@pytest.mark.parametrize("topic", TOPICS)
+def test_values_in_the_domain_are_finite_and_arguments_outside_are_refused(topic):
+    for result in compiled_with_rates_or_times(topic):
+        rng = np.random.default_rng(3)
+        for _ in range(4):
+            drawn, values = inside(result, rng)
+            assert all(np.isfinite(value).all() for value in values), result.key
+        for name in set(RATES) & set(drawn):
+            for wrong in (0.0, -1.0):
+                with pytest.raises(ValueError, match=f"{name} must be positive"):
+                    result(**{**drawn, name: wrong})
+        if "t" in drawn and result.key not in ANY_TIME:
+            with pytest.raises(ValueError, match="t must be"):
+                result(**{**drawn, "t": -1.0})
 
 
 def test_results_that_take_a_negative_time_do():
@@ -96,7 +96,11 @@ def test_results_that_take_a_negative_time_do():
 
 
 def test_there_are_results_with_rates_and_with_times():
-    named = [{a.name for a in result.arguments} for result in COMPILED]
+    named = [
+        {a.name for a in result.arguments}
+        for topic in TOPICS
+        for result in compiled_with_rates_or_times(topic)
+    ]
     assert sum("t" in names for names in named) >= 10
     assert sum("eta_a" in names for names in named) >= 30
 
