@@ -32,8 +32,8 @@ STATEMENTS = (
     "symdyn.calculus.isotropic",
     "symdyn.calculus.bridge",
     "symdyn.calculus.matrix.expression",
-    "symdyn.proof.defined",
-    "symdyn.proof.hyperbolic",
+    "symdyn.proof.signs.defined",
+    "symdyn.proof.zero.hyperbolic",
 )
 """What says what a statement claims of scalars, where it is claimed, and where functions are defined."""
 START = ("symdyn.proof.check", "symdyn.statements.kinds", "symdyn.statements.matrix")

@@ -37,7 +37,7 @@ def test_no_module_imports_itself_through_others(imports):
         ("symdyn.statements.domain", "symdyn.proof.check"),
         ("symdyn.catalogue.registry", "symdyn.catalogue.result"),
         ("symdyn.proof.claim", "symdyn.statements.kinds"),
-        ("symdyn.lemmas.page", "symdyn.proof.certified"),
+        ("symdyn.lemmas.page", "symdyn.proof.certificates.certified"),
     ],
 )
 def test_one_import_upwards_is_found(imports, below: str, above: str):

@@ -10,7 +10,7 @@ from symdyn.lemmas.claims import false_hypotheses, not_scalar, scalar_claims, wr
 from symdyn.lemmas.page import Lemma, Unprintable
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
 from symdyn.proof.check import SECONDS, default_domain
-from symdyn.proof.exponents import simpler
+from symdyn.proof.zero.exponents import simpler
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Statement
 

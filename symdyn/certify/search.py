@@ -223,7 +223,7 @@ class Proof:
         return self.back(a)
 
     def _exponential(self, e: Any) -> Any:
-        from symdyn.proof.hyperbolic import exponent_terms
+        from symdyn.proof.zero.hyperbolic import exponent_terms
 
         out: Any = sp.Integer(1)
         for c, monomial in exponent_terms(e.args[0]):

@@ -38,8 +38,8 @@ from symdyn.calculus.parts import plain
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.compile.named import NamedFunction
 from symdyn.kernel.signs import OF_RELATION, of_number
-from symdyn.proof.defined import DEMANDS
-from symdyn.proof.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
+from symdyn.proof.signs.defined import DEMANDS
+from symdyn.proof.zero.hyperbolic import HYPERBOLIC, exponent_terms, inverse_function
 from symdyn.statements.domain import Cell, Domain
 
 RESERVED = {

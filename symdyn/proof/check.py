@@ -14,10 +14,10 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import MissingValue
 from symdyn.calculus.vectors import Dot, Vector
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.certified import certificates
+from symdyn.proof.certificates.certified import certificates
 from symdyn.proof.claim import Defined, Finding, ProofRefuted, atoms, components, examined
+from symdyn.proof.flows.throughout import Throughout
 from symdyn.proof.quantities import faults_of
-from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Certificates, Verdict, weakest
 from symdyn.statements.domain import Cell, Domain, EmptyDomain

@@ -3,7 +3,7 @@
 * `Zero(x)`: a scalar, vector or operator vanishes identically. Proved by a normal form, refuted by a point.
 * `Sign(x, relation)`: a scalar is positive (or non-negative, …) everywhere.
 
-Limits and orders are in `symdyn.proof.limits`.
+Limits and orders are in `symdyn.proof.limits.orders`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from symdyn.calculus.parts import components as components
 from symdyn.calculus.parts import plain as plain
 from symdyn.calculus.vectors import Dot, Linear
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.cases import Case, follows, in_all_cases, signs_of
-from symdyn.proof.defined import (
+from symdyn.proof.signs.cases import Case, follows, in_all_cases, signs_of
+from symdyn.proof.signs.defined import (
     Demand,
     Undefined,
     cauchy_schwarz,
@@ -35,13 +35,13 @@ from symdyn.proof.defined import (
     nonzero_vectors,
     relations,
 )
-from symdyn.proof.loci import bends, jumps, points_near
-from symdyn.proof.numbers import agrees_with_zero, certified_sign, enclosure
-from symdyn.proof.pointwise import sign_at, vanishes_at
-from symdyn.proof.slopes import follows_by_slope, granted, stands
-from symdyn.proof.tower import Tower
+from symdyn.proof.signs.loci import bends, jumps, points_near
+from symdyn.proof.signs.numbers import agrees_with_zero, certified_sign, enclosure
+from symdyn.proof.signs.pointwise import sign_at, vanishes_at
+from symdyn.proof.signs.slopes import follows_by_slope, granted, stands
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.proof.zero.tower import Tower
 from symdyn.statements.domain import Cell, Domain, EmptyDomain, Point
 from symdyn.statements.domain import holds as holds_in
 

@@ -22,14 +22,14 @@ from symdyn.calculus.matrix.expression import from_word
 from symdyn.calculus.matrix.sums import ScalarSum, indices_of
 from symdyn.calculus.matrix.transform import within_sums
 from symdyn.calculus.matrix.words import Letter, number_of
-from symdyn.proof.cases import Case, follows, in_all_cases
 from symdyn.proof.claim import ByProof, Finding
-from symdyn.proof.defined import Demand, Undefined, compare, demands, distinct, relations
-from symdyn.proof.numbers import certified_sign
 from symdyn.proof.quantities import faults_of
-from symdyn.proof.tower import Tower
+from symdyn.proof.signs.cases import Case, follows, in_all_cases
+from symdyn.proof.signs.defined import Demand, Undefined, compare, demands, distinct, relations
+from symdyn.proof.signs.numbers import certified_sign
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.proof.zero.tower import Tower
 from symdyn.statements.domain import Cell, Domain
 
 Sizes = Mapping[Any, int]

@@ -25,7 +25,7 @@ from symdyn.calculus.gram import Combination, InnerProductSymbol, Linear, Vector
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.matrix.points import is_word, letters_at_random, never_negative
 from symdyn.compile.named import unfold
-from symdyn.proof.numbers import certified_sign
+from symdyn.proof.signs.numbers import certified_sign
 from symdyn.statements.hypothesis import Hypothesis
 
 Point = dict[Any, Any]

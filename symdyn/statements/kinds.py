@@ -23,11 +23,11 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import Flow, GramOperator, latex
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.calculus.vectors import Dot, Linear
-from symdyn.proof.alongflow import RateVanishes
 from symdyn.proof.claim import RELATIONS, Compiles, Finding, IllPosed, Sign, Zero, atoms, examined
-from symdyn.proof.limits import LimitIs, Order, sides
+from symdyn.proof.flows.alongflow import RateVanishes
+from symdyn.proof.flows.throughout import Throughout
+from symdyn.proof.limits.orders import LimitIs, Order, sides
 from symdyn.proof.mutants import mutations
-from symdyn.proof.throughout import Throughout
 from symdyn.proof.undecided import Undecided
 from symdyn.statements.domain import Cell, Domain
 

@@ -16,7 +16,7 @@ from derivations.wide_linear import signed_svd_path
 from numerics.lab import claims, order
 from numerics.networks.linear import DeepLinear
 from numerics.networks.single_neuron import SingleNeuron
-from numerics.studies.prior_knowledge import coupled_modes as two_modes
+from numerics.studies.prior_knowledge.exact import coupled_modes as two_modes
 from numerics.tasks import teacher_student
 from numerics.training import ensembles, flows, linear_descent, linear_ensembles, native_steps, observers
 

@@ -7,7 +7,7 @@ import pytest
 from numerics.lab.claims import Measurement, Measurements
 from numerics.lab.evidence import load_evidence
 from numerics.lab.study import load_study, recomputed_claims
-from numerics.studies.prior_knowledge import forgetting
+from numerics.studies.prior_knowledge.continual import forgetting
 
 
 def failing(key, name=None, spoil=None, **coordinates):

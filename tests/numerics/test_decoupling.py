@@ -7,7 +7,7 @@ import pytest
 
 from numerics.lab.evidence import load_evidence
 from numerics.lab.study import load_study, recomputed_claims
-from numerics.studies.prior_knowledge.coupled_modes import (
+from numerics.studies.prior_knowledge.exact.coupled_modes import (
     largest_rise,
     learned_time,
     peak_time,

@@ -13,7 +13,7 @@ from numerics.lab.runs import run_study
 from numerics.lab.study import load_study, recomputed_claims
 from numerics.measures.learning_curve import shape_of
 from numerics.starts.learned_starts import to_learnable_side
-from numerics.studies.prior_knowledge.rich_lazy import (
+from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import (
     BALANCED,
     KINDS,
     LARGE,

@@ -19,7 +19,7 @@ import sympy as sp
 from symdyn.calculus.matrix import Rules, gaussian_mean, matrix, trace
 from symdyn.calculus.matrix.declarations import orthogonal
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.cases import Case, in_all_cases
+from symdyn.proof.signs.cases import Case, in_all_cases
 from symdyn.proof.undecided import Undecided
 from tests.soundness.claims import Cell, a, b, x, y
 from tests.soundness.drawn import draw

@@ -19,8 +19,8 @@ from symdyn.kernel.signs import Sign, of_number
 from symdyn.kernel.steps import Context
 from symdyn.lemmas.algebra import claimed
 from symdyn.lemmas.claims import scalar_claims, written
-from symdyn.proof.certificates import NotFound, certificate
-from symdyn.proof.exponents import simpler
+from symdyn.proof.certificates.certificate_search import NotFound, certificate
+from symdyn.proof.zero.exponents import simpler
 
 KEYS = (
     "single_neuron.potential",

@@ -33,7 +33,7 @@ from symdyn.kernel import (
     check,
 )
 from symdyn.kernel.steps import Context
-from symdyn.proof.certificates import NotFound, certificate
+from symdyn.proof.certificates.certificate_search import NotFound, certificate
 from tests.symdyn.kernel.lemmas_of_tests import false_at, gens, lemma
 
 M, C, E = Monomial, Combination, Equations

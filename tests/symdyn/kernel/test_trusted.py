@@ -12,8 +12,8 @@ from symdyn.catalogue.registry import load
 from symdyn.kernel import check
 from symdyn.lemmas.algebra import claimed
 from symdyn.lemmas.claims import not_scalar, scalar_claims, written
-from symdyn.proof.certificates import NotFound, certificate
-from symdyn.proof.exponents import simpler
+from symdyn.proof.certificates.certificate_search import NotFound, certificate
+from symdyn.proof.zero.exponents import simpler
 
 ROOT = Path(symdyn.__file__).parent
 COUNT = runpy.run_path(str(ROOT.parent / "docs" / "trusted_lines.py"))

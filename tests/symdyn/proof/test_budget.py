@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.tower import Tower, Undecided
+from symdyn.proof.zero.tower import Tower, Undecided
 
 
 def test_a_loop_without_end_is_stopped():

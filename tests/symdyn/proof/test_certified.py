@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 from symdyn.lemmas.page import Page
-from symdyn.proof.certified import certificates
+from symdyn.proof.certificates.certified import certificates
 from symdyn.proof.check import verify
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Definition, Existence, Identity, Limit

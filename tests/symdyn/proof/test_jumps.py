@@ -7,7 +7,7 @@ import sympy as sp
 
 from symdyn.calculus.gram import Vector, inner, norm2
 from symdyn.proof.check import decide, verify
-from symdyn.proof.tower import Tower
+from symdyn.proof.zero.tower import Tower
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Identity, Inequality
 

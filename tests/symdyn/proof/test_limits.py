@@ -11,8 +11,8 @@ import sympy as sp
 from sympy import Abs, Rational, acosh, asinh, atan, cos, cosh, exp, log, oo, pi, sign, sin, sqrt, tanh
 
 from symdyn.proof.check import decide, verify
-from symdyn.proof.limits import limit_at
-from symdyn.proof.tower import Undecided
+from symdyn.proof.limits.orders import limit_at
+from symdyn.proof.zero.tower import Undecided
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Asymptotic, Limit
 

@@ -6,7 +6,7 @@ import flint
 import pytest
 import sympy as sp
 
-from symdyn.proof.numbers import (
+from symdyn.proof.signs.numbers import (
     Balls,
     agrees_with_zero,
     certified_sign,

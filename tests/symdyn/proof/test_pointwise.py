@@ -7,9 +7,9 @@ import sympy as sp
 from sympy.polys.rings import ring
 
 from symdyn.calculus.vectors import Vector, inner, norm2
-from symdyn.proof.numbers import certified_sign
-from symdyn.proof.pointwise import sign_at, vanishes_at
-from symdyn.proof.polynomials import cancelled, factor_list
+from symdyn.proof.signs.numbers import certified_sign
+from symdyn.proof.signs.pointwise import sign_at, vanishes_at
+from symdyn.proof.zero.polynomials import cancelled, factor_list
 
 x, y = sp.symbols("x y", real=True)
 POINT = {x: sp.Rational(1, 3), y: sp.Rational(-2, 7)}

@@ -7,7 +7,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdyn.proof.tower import Tower, Undecided
+from symdyn.proof.zero.tower import Tower, Undecided
 
 x, y, d, t = sp.symbols("x y d t", real=True)
 POSITIVE = {x: 2, y: 2}

@@ -21,11 +21,11 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from symdyn.proof.hyperbolic import inverse_function, to_exponentials
-from symdyn.proof.numbers import certified_sign
-from symdyn.proof.polynomials import factor_list, unit, without
-from symdyn.proof.tower import Pair, Tower
+from symdyn.proof.signs.numbers import certified_sign
 from symdyn.proof.undecided import Undecided
+from symdyn.proof.zero.hyperbolic import inverse_function, to_exponentials
+from symdyn.proof.zero.polynomials import factor_list, unit, without
+from symdyn.proof.zero.tower import Pair, Tower
 
 Rates = tuple[tuple[sp.Rational, sp.Expr], ...]
 MOST_TERMS = 400

@@ -18,7 +18,7 @@ import math
 from numerics.lab.claims import at_least, at_most, between, mean_and_stderr, mean_at_least
 from numerics.lab.order import ORDER_MARGIN, ORDER_STDERR, fit_order, order_claim
 from numerics.lab.study import Cell, Plan, study
-from numerics.studies.prior_knowledge.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 
 # Scales of the starts, and of small ones whose gap is fitted; steps and the horizon (τ = 1). Of ``signs`` starts of
 # random sign the first ``stuck`` ones that are stuck are trained with the ``escape_rates``.
@@ -60,7 +60,7 @@ def _learned(batch, cfg):
     """Networks of one kind: each by its flow, all together by descent."""
     import numpy as np
 
-    from numerics.studies.prior_knowledge.rich_lazy import flow, gaps, start, trained
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, gaps, start, trained
     from numerics.tasks.semantic import hierarchy
     from numerics.training.linear_descent import stacked
 
@@ -83,7 +83,7 @@ def _learned(batch, cfg):
 
 def _scaling(seed, cfg, sigma):
     """The gaps of the flow from the same directions at several scales."""
-    from numerics.studies.prior_knowledge.rich_lazy import flow, gaps, start
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, gaps, start
 
     found = []
     for scale in cfg["scales"]:
@@ -130,7 +130,7 @@ def _escapes(W1, W2, sigma, cfg):
     """
     import numpy as np
 
-    from numerics.studies.prior_knowledge.rich_lazy import blocks, gaps, trained
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import blocks, gaps, trained
     from numerics.training.linear_descent import whitened_loss
 
     times = np.arange(0.0, cfg["horizon"] + 0.016, 0.032)
@@ -299,7 +299,7 @@ def figure(results):
 
 def _task(part, sigma):
     """The tree, its input-output correlation, and the representations of the rich solution."""
-    from numerics.studies.prior_knowledge.rich_lazy import blocks, task_state
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import blocks, task_state
     from numerics.tasks.semantic import ITEMS
 
     panels = part.subplots(1, 4, width_ratios=[1.35, 1, 1, 1])
@@ -352,7 +352,7 @@ def _tree(axes):
 
 def _final_states(part, results, sigma):
     """The trained Q Qᵀ of one network of each kind beside that of the rich solution."""
-    from numerics.studies.prior_knowledge.rich_lazy import gaps, task_state
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import gaps, task_state
 
     first = {kind: next(cell for cell in results if cell.cell["start"] == kind) for kind in KINDS}
     shown = [(r"$QQ^T$ of the rich solution", task_state(sigma))]

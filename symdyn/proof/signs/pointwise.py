@@ -1,7 +1,7 @@
 """What an expression is at an exact point, as far as enclosures tell: its sign, or that it is zero or very close to it.
 
 The expression is evaluated as it stands, without the numbers being simplified first: rational parts exactly, all
-others in balls. Where that leaves a question open, `symdyn.proof.numbers` answers it for the number in full.
+others in balls. Where that leaves a question open, `symdyn.proof.signs.numbers` answers it for the number in full.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.calculus.vectors import Dot
-from symdyn.proof.numbers import FINE, FUNCTIONS, WIDTH, bits_of_literals
+from symdyn.proof.signs.numbers import FINE, FUNCTIONS, WIDTH, bits_of_literals
 
 QUICK = 80
 """Bits of the first attempt."""

@@ -13,7 +13,7 @@ import flint
 import sympy as sp
 
 from symdyn.calculus.formula import formula
-from symdyn.proof.hyperbolic import to_exponentials
+from symdyn.proof.zero.hyperbolic import to_exponentials
 
 PRECISIONS = (80, 200, 500)
 

@@ -13,10 +13,10 @@ from typing import Any
 import sympy as sp
 
 from symdyn.calculus.vectors import Dot
-from symdyn.proof.numbers import certified_sign
-from symdyn.proof.polynomials import sign_of_product
-from symdyn.proof.tower import Tower
+from symdyn.proof.signs.numbers import certified_sign
 from symdyn.proof.undecided import NeedsSign, Undecided
+from symdyn.proof.zero.polynomials import sign_of_product
+from symdyn.proof.zero.tower import Tower
 from symdyn.statements.domain import Cell
 
 MOST = 32

@@ -12,9 +12,9 @@ from itertools import count
 
 import sympy as sp
 
-from symdyn.proof.cases import Case, follows, in_all_cases
-from symdyn.proof.defined import Demand, Relation, Undefined, demands
-from symdyn.proof.loci import jumps
+from symdyn.proof.signs.cases import Case, follows, in_all_cases
+from symdyn.proof.signs.defined import Demand, Relation, Undefined, demands
+from symdyn.proof.signs.loci import jumps
 from symdyn.proof.undecided import Undecided
 
 DEPTH = 3

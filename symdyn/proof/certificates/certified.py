@@ -9,9 +9,9 @@ from symdyn.lemmas.algebra import claimed
 from symdyn.lemmas.claims import false_hypotheses, not_scalar, scalar_claims, written
 from symdyn.lemmas.page import Unprintable
 from symdyn.proof.budget import BudgetExceeded, cpu_budget
-from symdyn.proof.certificates import SECONDS, NotFound, certificate
-from symdyn.proof.exponents import simpler
+from symdyn.proof.certificates.certificate_search import SECONDS, NotFound, certificate
 from symdyn.proof.verdict import Certificates
+from symdyn.proof.zero.exponents import simpler
 from symdyn.statements.domain import Domain
 from symdyn.statements.kinds import Statement
 

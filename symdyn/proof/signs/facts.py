@@ -15,8 +15,8 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement
 
-from symdyn.proof.polynomials import factor_list, sign_of_product
 from symdyn.proof.undecided import Undecided
+from symdyn.proof.zero.polynomials import factor_list, sign_of_product
 
 DEPTH = 3
 """How many facts may be combined to find one sign."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from numerics.lab.claims import at_least, at_most, mean, mean_at_most
 from numerics.lab.order import fit_order, order_claim
 from numerics.lab.study import Cell, Plan, study
-from numerics.studies.prior_knowledge.coupled_modes import LEARNED
+from numerics.studies.prior_knowledge.exact.coupled_modes import LEARNED
 
 SMALL, INTERMEDIATE, LARGE = 1e-6, 0.25, 9.0
 NAMES = {SMALL: "small", INTERMEDIATE: "intermediate", LARGE: "large"}
@@ -88,7 +88,7 @@ def _run_cell(cell, cfg):
     import numpy as np
 
     from derivations.prior_knowledge.evaluators.overlaps import ata_2x2
-    from numerics.studies.prior_knowledge.coupled_modes import connections, interpolated, trained
+    from numerics.studies.prior_knowledge.exact.coupled_modes import connections, interpolated, trained
 
     task, variance = np.array(cfg["targets"][cell["target"]]), cell["variance"]
     U, s, V = np.linalg.svd(task)
@@ -122,7 +122,7 @@ def _told(start, s):
     import numpy as np
 
     from derivations.prior_knowledge.evaluators.overlaps import offdiagonal_peak
-    from numerics.studies.prior_knowledge.coupled_modes import printed_peak
+    from numerics.studies.prior_knowledge.exact.coupled_modes import printed_peak
 
     if not math.isclose(*s):
         return dict.fromkeys(FORMULA, np.full(len(start[0]), np.nan))
@@ -133,7 +133,7 @@ def _at_smallest_rate(times, found, s):
     """When the coupling is largest and how large, how far it rises, what is learned then, and when all is learned."""
     import numpy as np
 
-    from numerics.studies.prior_knowledge.coupled_modes import (
+    from numerics.studies.prior_knowledge.exact.coupled_modes import (
         at_moments,
         largest_rise,
         learned_time,
@@ -155,7 +155,11 @@ def _against_theory(times, found, exact, told):
     """How far training is from the exact solution, and its peak from the times that are told, at each rate if there are
     several, and these times.
     """
-    from numerics.studies.prior_knowledge.coupled_modes import mean_deviation, numbers_or_none, peak_time
+    from numerics.studies.prior_knowledge.exact.coupled_modes import (
+        mean_deviation,
+        numbers_or_none,
+        peak_time,
+    )
 
     several = len(found) > 1
     peaks = [peak_time(times, b) for _, _, b in found]

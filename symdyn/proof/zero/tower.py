@@ -20,10 +20,17 @@ import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
 from symdyn.calculus.formula import formula
-from symdyn.proof.facts import Facts
-from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
-from symdyn.proof.polynomials import cancelled, exact_square_root, factor_list, sign_of_product, unit, without
+from symdyn.proof.signs.facts import Facts
 from symdyn.proof.undecided import NeedsSign, Undecided
+from symdyn.proof.zero.hyperbolic import exponent_terms, inverse_function, to_exponentials
+from symdyn.proof.zero.polynomials import (
+    cancelled,
+    exact_square_root,
+    factor_list,
+    sign_of_product,
+    unit,
+    without,
+)
 
 Pair = tuple[PolyElement, PolyElement]
 

@@ -25,9 +25,9 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.gram import InnerProductSymbol, Linear, evaluate
 from symdyn.compile.named import unfold
 from symdyn.proof.claim import Finding, components, describe, plain
-from symdyn.proof.expansion import Expansion, Field, NeedsSign, NeedsTerms, NotReal, expanded
-from symdyn.proof.loci import zeros
-from symdyn.proof.numbers import certified_sign, enclosure, residual_size
+from symdyn.proof.limits.expansion import Expansion, Field, NeedsSign, NeedsTerms, NotReal, expanded
+from symdyn.proof.signs.loci import zeros
+from symdyn.proof.signs.numbers import certified_sign, enclosure, residual_size
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
 from symdyn.statements.domain import Cell, Domain, Point

@@ -18,14 +18,14 @@ import sympy as sp
 
 from symdyn.calculus.formula import formula
 from symdyn.proof.claim import Finding, describe, plain
-from symdyn.proof.defined import Demand, Undefined, demands
-from symdyn.proof.expansion import Field
-from symdyn.proof.hyperbolic import exponent_terms, inverse_function, to_exponentials
-from symdyn.proof.limits import Case, completed, evaluated, first_case
-from symdyn.proof.numbers import certified_sign
-from symdyn.proof.pointwise import sign_at
+from symdyn.proof.limits.expansion import Field
+from symdyn.proof.limits.orders import Case, completed, evaluated, first_case
+from symdyn.proof.signs.defined import Demand, Undefined, demands
+from symdyn.proof.signs.numbers import certified_sign
+from symdyn.proof.signs.pointwise import sign_at
 from symdyn.proof.undecided import Undecided
 from symdyn.proof.verdict import Witness
+from symdyn.proof.zero.hyperbolic import exponent_terms, inverse_function, to_exponentials
 from symdyn.statements.domain import Cell, Domain, Point
 
 STEPS = 8

@@ -27,7 +27,7 @@ import math
 from numerics.lab.claims import at_least, at_most, between, mean_at_least, rank_correlation, ratios
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
-from numerics.studies.prior_knowledge.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import BALANCED, KINDS, LARGE, SMALL
 
 # Scales of small and large starts, of much smaller and of much larger ones; horizons (τ = 1), on each of which curves
 # have so many points; steps; how many large zero-balanced starts are searched for those that wait.
@@ -74,7 +74,7 @@ def _learning(batch, cfg):
     import numpy as np
 
     from numerics.measures.learning_curve import shape_of
-    from numerics.studies.prior_knowledge.rich_lazy import flow, start, trained
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, start, trained
     from numerics.tasks.semantic import hierarchy
     from numerics.training.linear_descent import stacked
 
@@ -97,7 +97,7 @@ def _learning(batch, cfg):
 
 def _loss(states, sigma):
     """The loss (...) of states Q Qᵀ (..., N_i + N_o, N_i + N_o) on Σ."""
-    from numerics.studies.prior_knowledge.rich_lazy import blocks
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import blocks
     from numerics.training.linear_descent import whitened_loss
 
     return whitened_loss(blocks(states, sigma.shape[1])[1], sigma)
@@ -113,7 +113,7 @@ def _tiny(batch, cfg):
     import numpy as np
 
     from numerics.measures.learning_curve import shape_of
-    from numerics.studies.prior_knowledge.rich_lazy import flow, start
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, start
     from numerics.tasks.semantic import hierarchy
 
     sigma, t = hierarchy(), np.linspace(0.0, cfg["tiny_horizon"], cfg["points"])
@@ -129,7 +129,7 @@ def _vast(batch, cfg):
     """The exponent p of L ~ t^(−p) in the flow of zero-balanced starts that are far larger than the task."""
     import numpy as np
 
-    from numerics.studies.prior_knowledge.rich_lazy import flow, start
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, start
     from numerics.tasks.semantic import hierarchy
 
     sigma, t = hierarchy(), np.geomspace(1e-5, cfg["horizons"][BALANCED], cfg["points"])
@@ -149,7 +149,7 @@ def _many(batch, cfg):
 
     from derivations.prior_knowledge.evaluators.separatrix import separatrix_distance
     from numerics.measures.learning_curve import shape_of
-    from numerics.studies.prior_knowledge.rich_lazy import flow, start
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, start
     from numerics.tasks.semantic import hierarchy
 
     sigma, t = hierarchy(), np.linspace(0.0, cfg["horizons"][BALANCED], cfg["points"] // 3)
@@ -375,7 +375,7 @@ def _curve_panels(panels, results):
     from matplotlib.lines import Line2D
 
     from numerics.lab.figures import EXACT, style
-    from numerics.studies.prior_knowledge.rich_lazy import LINES
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import LINES
 
     for axes in panels:
         for cell in results:
@@ -400,7 +400,7 @@ def _separatrix_panel(axes, cell):
     import numpy as np
 
     from numerics.lab.figures import EXACT, style
-    from numerics.studies.prior_knowledge.rich_lazy import LINES
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import LINES
 
     distance, wait = (np.array(cell.values[name]) for name in ("distance", "waiting"))
     dropping = np.array(cell.values["dropping"]) > 0
@@ -427,7 +427,7 @@ def _vast_panel(axes, results):
     import numpy as np
 
     from numerics.lab.figures import EXACT, style
-    from numerics.studies.prior_knowledge.rich_lazy import LINES
+    from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import LINES
 
     for cell in results:
         axes.plot(cell.curves["t"], cell.curves["flow"], color=LINES[BALANCED], linewidth=1.0, alpha=0.55)

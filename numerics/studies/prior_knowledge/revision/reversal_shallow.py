@@ -1,10 +1,11 @@
 """Reversal learning in a network without hidden layer: no saddle, no plateau (Braun et al. 2022, Sec. 6 and
 figure 6B).
 
-The tasks of `numerics.studies.prior_knowledge.reversal_deep`, learned by one layer that knows −Σ: W ← W + η(Σ − W).
-The exact solution is W(t) = Σ − 2Σ e^(−t) (`derivations.prior_knowledge.shallow`), so that ln loss falls at the rate 2
-from start to end. Where the deep network waits, its loss does not fall at all; both rates are measured, as the slowest
-fall of ln loss before 1 % of the first loss is reached.
+The tasks of `numerics.studies.prior_knowledge.revision.reversal_deep`, learned by one layer that knows −Σ:
+W ← W + η(Σ − W). The exact solution is W(t) = Σ − 2Σ e^(−t) (`derivations.prior_knowledge.shallow`), so that ln loss falls
+at the rate 2 from start to end. Where the deep network waits, its loss does not fall at all; both rates are
+measured, as the slowest fall of ln loss before 1 % of the
+first loss is reached.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from numerics.lab.claims import at_least, at_most, mean_at_least, ratios
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
-from numerics.studies.prior_knowledge.reversal_deep import PAPER as DEEP
+from numerics.studies.prior_knowledge.revision.reversal_deep import PAPER as DEEP
 
 PAPER = {
     **{name: DEEP[name] for name in ("strengths", "hidden", "rate", "horizon", "every", "seeds")},
@@ -76,7 +77,7 @@ def slowest_fall(times, loss) -> float:
 
 def _task(cell, cfg):
     """Σ (3, 3) of a cell, that of the deep network with the same seed."""
-    from numerics.studies.prior_knowledge.reversal_deep import task_of
+    from numerics.studies.prior_knowledge.revision.reversal_deep import task_of
 
     return task_of(cell | {"start": "known"}, cfg)[0]
 
@@ -95,7 +96,7 @@ def _deep(batch, cfg):
     """Times (T,) and losses (cells, T) of deep networks that know −Σ, trained in double precision."""
     import numpy as np
 
-    from numerics.studies.prior_knowledge.reversal_deep import start_of
+    from numerics.studies.prior_knowledge.revision.reversal_deep import start_of
     from numerics.training.linear_descent import descend, stacked, whitened_loss
 
     W1, W2, sigma = stacked(start_of(cell | {"start": "known"}, cfg) for cell in batch)

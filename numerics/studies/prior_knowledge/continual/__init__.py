@@ -1,0 +1,1 @@
+"""Continual learning: forgetting, chains of tasks, and balance along them."""

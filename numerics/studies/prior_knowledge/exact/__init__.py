@@ -1,0 +1,1 @@
+"""Exact solutions against trained networks: trajectories, coupled modes, and how they decouple."""

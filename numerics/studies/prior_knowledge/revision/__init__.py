@@ -1,0 +1,1 @@
+"""Revised knowledge: reversal learning, revised trees and the colour hierarchy."""

@@ -1,0 +1,1 @@
+"""Rich and lazy learning: learning curves, representations and rates."""

@@ -1,0 +1,1 @@
+"""What is claimed along flows, and of solutions at all times."""

@@ -1,0 +1,1 @@
+"""Whether an expression is identically zero: normal forms in towers of roots, polynomials, exponentials."""
