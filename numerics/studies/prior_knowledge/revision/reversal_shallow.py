@@ -2,10 +2,9 @@
 figure 6B).
 
 The tasks of `numerics.studies.prior_knowledge.revision.reversal_deep`, learned by one layer that knows −Σ:
-W ← W + η(Σ − W). The exact solution is W(t) = Σ − 2Σ e^(−t) (`derivations.prior_knowledge.shallow`), so that ln loss falls
-at the rate 2 from start to end. Where the deep network waits, its loss does not fall at all; both rates are
-measured, as the slowest fall of ln loss before 1 % of the
-first loss is reached.
+W ← W + η(Σ − W). The exact solution is W(t) = Σ − 2Σ e^(−t) (`derivations.prior_knowledge.shallow`), so that
+ln loss falls at the rate 2 from start to end. Where the deep network waits, its loss does not fall at all; both
+rates are measured, as the slowest fall of ln loss before 1 % of the first loss is reached.
 """
 
 from __future__ import annotations
