@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,15 @@ def found(words: str) -> list[Hit]:
     return [hit for *_, hit in sorted(ranked, key=lambda row: row[:3])[:MOST]]
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=20_000)
+def _words(text: str) -> tuple[str, ...]:
     """The words of a text without case and accents; of a name in its parts."""
     spread = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
     bare = "".join(c for c in unicodedata.normalize("NFKD", spread) if not unicodedata.combining(c))
-    return re.findall(r"[^\W_]+", bare.lower())
+    return tuple(re.findall(r"[^\W_]+", bare.lower()))
 
 
-def _score(wanted: list[str], hit: Hit, text: str) -> int:
+def _score(wanted: tuple[str, ...], hit: Hit, text: str) -> int:
     """How well a hit answers: nothing where a word stands nowhere in it."""
     score = 0
     places = [(NAME, _words(hit.name)), (TITLE, _words(hit.title)), (TEXT, _words(text))]
@@ -116,6 +118,15 @@ def _files(package: str) -> list[tuple[str, Path]]:
 
 def _docstrings(file: Path) -> dict[str, str]:
     """The docstring of a module under the empty name, and those of what it defines."""
+    try:
+        return _written(file, file.stat().st_mtime_ns)
+    except OSError:
+        return {}
+
+
+@cache
+def _written(file: Path, changed: int) -> dict[str, str]:
+    """The docstrings of a file as it was at that time."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
