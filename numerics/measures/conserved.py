@@ -18,8 +18,10 @@ import numpy as np
 
 from numerics.measures.arrays import alike
 from symdyn.arrays.kinds import refuse
+from symdyn.catalogue.implements import implements
 
 
+@implements("single_neuron.conserved_delta")
 def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays, lists or tensors; returns (...).
 
@@ -30,6 +32,7 @@ def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
     return eta_w * a * a - eta_a * (w * w).sum(-1)
 
 
+@implements("piecewise_linear.conserved_delta")
 def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
     """δ_k = η_w a_k² − η_a‖w_k‖² of f(x) = aᵀσ(Wx), for a (..., h), W (..., h, d); returns (..., h).
 
@@ -45,6 +48,7 @@ def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
     return single_neuron_delta(a, W, _rate("eta_a", eta_a, batch, 1), _rate("eta_w", eta_w, batch, 1))
 
 
+@implements("wide_linear.conserved_balance")
 def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
     """Δ = η_w AAᵀ − η_a WWᵀ of f(x) = AᵀWx, for A (..., h, c), W (..., h, d); returns (..., h, h).
 
@@ -100,6 +104,7 @@ def _rate(name: str, eta, batch: tuple[int, ...], axes: int):
     return eta[(..., *[None] * axes)]
 
 
+@implements("piecewise_linear.conserved_delta", "wide_linear.conserved_balance")
 def balances(network, rates: Mapping[str, float] | None = None, inputs=None) -> dict[str, object]:
     """δ or Δ between every two neighbouring layers of a feed-forward torch network that have one.
 

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from numerics.measures.arrays import alike, doubles
+from symdyn.catalogue.implements import implements
 
 BLOCK = 512
 
 
+@implements("wide_linear.tangent_kernel")
 def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w ‖a‖² I + η_a WᵀW) Xᵀ of f(x) = aᵀW x, for a (..., h), W (..., h, d), X (n, d); returns (...,
     n, n). Raises ValueError for shapes that do not fit.
@@ -28,6 +30,7 @@ def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
     )
 
 
+@implements("piecewise_linear.tangent_kernel")
 def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     """K = η_a σ(Z)ᵀσ(Z) + η_w (XXᵀ) ∘ (GᵀG) of f(x) = aᵀσ(Wx), with Z = WXᵀ and G_ki = a_k σ′(z_ki).
 
@@ -122,6 +125,7 @@ def _namespace(array):
     return torch
 
 
+@implements("single_neuron.neuron_kernel")
 def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):
     """K = X (η_w a² I + η_a wwᵀ) Xᵀ of f(x) = a wᵀx, for a (...), w (..., d), X (n, d); returns (..., n, n).
 
@@ -136,6 +140,7 @@ def _trail(rate):
     return rate[..., None, None] if getattr(rate, "ndim", 0) else rate
 
 
+@implements("single_neuron.tangent_kernel", "single_neuron.kernel_matrix")
 def ntk(network, X, rates: Mapping[str, float]):
     """The kernel of any torch network with one output per datum, by automatic differentiation.
 
@@ -165,6 +170,7 @@ def ntk(network, X, rates: Mapping[str, float]):
     return kernel.triu() + kernel.triu(1).T
 
 
+@implements("single_neuron.kernel_distance")
 def kernel_distance(K1, K2) -> np.ndarray:
     """S = 1 − ⟨K₁, K₂⟩ / (‖K₁‖ ‖K₂‖) in float64, for kernels (..., n, n) that broadcast; returns (...).
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from numerics.measures.arrays import doubles
+from symdyn.catalogue.implements import implements
 
 
+@implements("single_neuron.weights_from_mu")
 def single_neuron_start(beta0, delta, eta_a=1.0, eta_w=1.0, sign: int = 1):
     """The parameters (a, w) of f(x) = a wᵀx with predictor a w = β₀ and conserved quantity δ, on the sheet of
     a given sign.

@@ -3,8 +3,9 @@
     @implements("single_neuron.solution_for_every_balance")
     def trajectory(t, …):
 
-says so on the function itself; `symdyn show` prints it on the result, and the audit in its column. The table of all
-ties is read from the source, as the index of results is.
+says so on the function itself; `symdyn show` prints it on the result, and the audit in its column. Functions that
+measure on networks what a result states are tied in the same way, in packages that announce themselves as
+`symdyn.measures`. The table of all ties is read from the source, as the index of results is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from symdyn.catalogue.packages import DERIVATIONS, PackageError, declarations, naming, package_files, packages
+from symdyn.catalogue.packages import (
+    DERIVATIONS,
+    MEASURES,
+    PackageError,
+    announces,
+    declarations,
+    files_of,
+    home,
+    naming,
+)
 
 Tied = TypeVar("Tied", bound=Callable[..., Any])
 _KEY = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -52,21 +62,18 @@ class Tie:
 
     @property
     def place(self) -> str:
-        """The function as it is imported, from the page of its topic where that offers it."""
-        package, _, rest = self.module.partition(".evaluators.")
-        return f"{package if rest else self.module}.{self.name}"
+        """The function as it is imported, from the page of its package where that offers it."""
+        page = home(self.module)
+        offered = ".evaluators." in self.module or announces(MEASURES, page)
+        return f"{page if offered else self.module}.{self.name}"
 
 
 @cache
 def ties() -> tuple[Tie, ...]:
     """All ties of the packages that announce themselves; what cannot be read is left out, and named by the index."""
     found: list[Tie] = []
-    for package in packages(DERIVATIONS).values():
-        try:
-            files = list(package_files(package))
-        except PackageError:
-            continue
-        for module, file in files:
+    for group in (DERIVATIONS, MEASURES):
+        for _, module, file in files_of(group):
             found.extend(_declared(module, file))
     return tuple(found)
 
@@ -98,4 +105,9 @@ def computed_by(key: str) -> tuple[Tie, ...]:
 
 
 def _naming(key: str) -> list[Tie]:
-    return [tie for _, module, file in naming(DERIVATIONS, key) for tie in _declared(module, file)]
+    return [
+        tie
+        for group in (DERIVATIONS, MEASURES)
+        for _, module, file in naming(group, key)
+        for tie in _declared(module, file)
+    ]

@@ -18,6 +18,8 @@ from types import ModuleType
 
 OWN = "symdyn-learning"
 DERIVATIONS, STUDIES = "symdyn.derivations", "symdyn.studies"
+MEASURES = "symdyn.measures"
+"""The group of packages whose functions measure on networks, or start them by, what results state."""
 
 
 class PackageError(LookupError):
@@ -33,13 +35,18 @@ def packages(group: str) -> dict[str, str]:
 
 def announced(group: str) -> dict[str, list[EntryPoint]]:
     """The entry points of a group by name; of a name that symdyn's own distribution uses, its own alone."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in _points(group, _places()):
-        found.setdefault(point.name, {}).setdefault(point.value, point)
+    found = _announced(group)
     if not found:
         raise PackageError(
             f"no package announces itself as '{group}': install symdyn-learning (pip install -e .)"
         )
+    return found
+
+
+def _announced(group: str) -> dict[str, list[EntryPoint]]:
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for point in _points(group, _places()):
+        found.setdefault(point.name, {}).setdefault(point.value, point)
     return {name: _own(points) or list(points.values()) for name, points in found.items()}
 
 
@@ -113,20 +120,33 @@ def below(package: str, folder: Path, above: tuple[Path, ...] = ()) -> Iterator[
             yield from below(name, file, above)
 
 
+def announces(group: str, package: str) -> bool:
+    """Whether a package announces itself in a group."""
+    return any(point.value == package for points in _announced(group).values() for point in points)
+
+
+def files_of(group: str) -> Iterator[tuple[str, str, Path]]:
+    """Topic, module and file of all modules in the packages of a group, which may be none; what cannot be read is left
+    out.
+    """
+    for topic, points in _announced(group).items():
+        if len(points) == 1:
+            try:
+                files = list(package_files(points[0].value))
+            except PackageError:
+                continue
+            yield from ((topic, module, file) for module, file in files)
+
+
 def naming(group: str, text: str) -> Iterator[tuple[str, str, Path]]:
     """Topic, module and file of what names a text in the packages of a group; what cannot be read names nothing."""
-    for topic, package in packages(group).items():
+    for topic, module, file in files_of(group):
         try:
-            files = list(package_files(package))
-        except PackageError:
+            named = file.is_file() and text.encode() in file.read_bytes()
+        except OSError:
             continue
-        for module, file in files:
-            try:
-                named = file.is_file() and text.encode() in file.read_bytes()
-            except OSError:
-                continue
-            if named:
-                yield topic, module, file
+        if named:
+            yield topic, module, file
 
 
 def packages_of_all_kinds() -> dict[str, str]:
@@ -137,7 +157,7 @@ def packages_of_all_kinds() -> dict[str, str]:
 @functools.lru_cache(maxsize=8)
 def _found_on(places: tuple[tuple[str, int], ...]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for group in (DERIVATIONS, STUDIES):
+    for group in (DERIVATIONS, STUDIES, MEASURES):
         for point in _points(group, places):
             if point.value not in found or point.name == point.value.rpartition(".")[2]:
                 found[point.value] = point.name

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import derivations
+from numerics import measures
 from symdyn.catalogue.contents import Section
 from symdyn.catalogue.implements import computed_by, implements, ties
 from symdyn.catalogue.packages import home
@@ -52,10 +53,26 @@ def test_a_contents_page_costs_nothing_to_import():
 
 def test_every_evaluator_is_tied_to_results_that_exist():
     known = {e.key for e in index()}
-    tied = {(home(tie.module).rpartition(".")[2], tie.name): tie.keys for tie in ties()}
+    assert {key for tie in ties() for key in tie.keys} <= known
+    tied = {
+        (home(tie.module).rpartition(".")[2], tie.name)
+        for tie in ties()
+        if tie.module.startswith("derivations.")
+    }
     offered = {(t, n) for t in TOPICS for n in importlib.import_module(f"derivations.{t}").EVALUATORS}
-    assert set(tied) == offered
-    assert {key for keys in tied.values() for key in keys} <= known
+    assert tied == offered
+
+
+GENERAL = {"DriftRecorder": "follows any quantity", "shape_of": "describes a curve of losses"}
+"""What is offered of the measures without a tie, since no result states it."""
+
+
+def test_every_measure_is_tied_to_the_result_that_states_it():
+    offered = {f"numerics.measures.{name}" for name in dir(measures)} - {
+        f"numerics.measures.{name}" for name in GENERAL
+    }
+    assert offered == {tie.place for tie in ties() if tie.module.startswith("numerics.measures.")}
+    assert "numerics.starts.single_neuron_start" in {tie.place for tie in ties()}
 
 
 def test_the_tie_that_is_read_is_the_tie_that_the_function_has():
@@ -93,6 +110,9 @@ def test_the_index_has_the_titles_and_ties_that_the_studies_have():
 def test_from_a_formula_to_a_trained_network_and_back():
     assert [tie.place for tie in computed_by("single_neuron.final_branch")] == [
         "derivations.single_neuron.basin"
+    ]
+    assert [tie.place for tie in computed_by("single_neuron.conserved_delta")] == [
+        "numerics.measures.single_neuron_delta"
     ]
     assert [e.key for e in confronted_by("single_neuron.final_branch")] == ["kunin2024.fig-basins"]
     assert computed_by("single_neuron.no_such_result") == confronted_by("single_neuron.no_such_result") == ()
