@@ -55,6 +55,24 @@ def verdicts(cache_of_the_run: Path) -> dict[str, Any]:
         return verify_all([*index(), *index("printed")])
 
 
+@pytest.fixture(scope="session")
+def alone(verdicts: dict[str, Any]) -> Callable[[str], Any]:
+    """The verdict on a result by itself, by its key, without what it stands on: `Result.verify_alone`, remembered."""
+    from symdyn.catalogue.cache import Cache
+    from symdyn.catalogue.packages import home
+    from symdyn.catalogue.registry import index
+    from symdyn.proof.verdict import Verdict
+
+    modules = {e.key: e.module for e in index()}
+    caches = {package: Cache(package) for package in map(home, modules.values())}
+
+    def verdict(key: str) -> Any:
+        known = caches[home(modules[key])].get(key, modules[key])
+        return Verdict.from_json({name: value for name, value in known.items() if name != "uses"})
+
+    return verdict
+
+
 class SkipBudget:
     """Collects the skips of a run that the budget does not allow."""
 

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -227,20 +228,32 @@ def _normal(arguments: Arguments, dtype: str) -> bool:
     return all(x == 0 or limits.tiny <= abs(x) <= limits.max for v in arguments.values() for x in flat(v))
 
 
-def _examine(subject: Subject, kind: str, dtype: str, check: bool, report: Report) -> None:
-    drawn = []
+@cache
+def _drawn(subject: Subject, kind: str, dtype: str) -> list[tuple[Arguments, Truth | Exception]]:
+    """What is drawn of normal numbers, with the exact values or why there are none."""
+    found: list[tuple[Arguments, Truth | Exception]] = []
     for arguments in cases(subject, kind, dtype):
         if not _normal(arguments, dtype):
             continue
         try:
             if isinstance(subject, Compiled):
                 subject._admit({name: fractions(value) for name, value in arguments.items()})
-            drawn.append((arguments, truth(subject, arguments)))
-        except Refused:
+            found.append((arguments, truth(subject, arguments)))
+        except (Refused, Undecided) as obstacle:
+            found.append((arguments, obstacle))
+    return found
+
+
+def _examine(subject: Subject, kind: str, dtype: str, check: bool, report: Report) -> None:
+    drawn = []
+    for arguments, true in _drawn(subject, kind, dtype):
+        if isinstance(true, Refused):
             report.count(subject.topic, "refused")
-        except Undecided as undecided:
+        elif isinstance(true, Undecided):
             report.count(subject.topic, "wrong")
-            report.faults.append(Fault(subject.key, f"{kind}, exact", arguments, None, str(undecided), 1.0))
+            report.faults.append(Fault(subject.key, f"{kind}, exact", arguments, None, str(true), 1.0))
+        else:
+            drawn.append((arguments, true))
     for backend in subject.backends:
         for found, (arguments, true) in zip(
             _computed(subject, drawn, backend, dtype, check), drawn, strict=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -231,7 +232,8 @@ class Words(Subject):
         return tuple(part.reshape(batch, -1) for part in parts)
 
 
-def compiled_subjects(topic: str | None = None) -> list[Subject]:
+@cache
+def compiled_subjects(topic: str | None = None) -> tuple[Subject, ...]:
     """Every result that compiles and has arguments."""
     found: list[Subject] = []
     for result in results(topic) if topic else results():
@@ -242,7 +244,7 @@ def compiled_subjects(topic: str | None = None) -> list[Subject]:
         except UnsupportedHead:  # an unspecified function of a theorem
             continue
         found.append(Words(result) if isinstance(function, CompiledWords) else Compiled(result))
-    return found
+    return tuple(found)
 
 
 def fractions(value: Any) -> Any:

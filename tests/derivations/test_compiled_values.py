@@ -36,9 +36,9 @@ def test_many_results_name_the_value_that_they_compile_to():
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_value_that_is_compiled_is_proved_to_be_that_of_the_facts(topic):
+def test_the_value_that_is_compiled_is_proved_to_be_that_of_the_facts(topic, alone):
     """By proof: a form that agrees at points alone would not do. What else a chain concludes may be argued."""
-    found = {result: result.verify_alone() for result in naming(topic)}
+    found = {result: alone(result.key) for result in naming(topic)}
     assert [r.key for r, verdict in found.items() if (verdict.facts or verdict.grade) != "proved"] == []
     unlike = [
         result.key

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symdyn.catalogue.registry import index, load_printed
-
 
 def test_two_neurons_that_both_matter_change_together():
     def active(x):
@@ -25,8 +23,7 @@ def test_what_a_label_demands_downstream_does_not_vanish_with_the_scale():
 @pytest.mark.parametrize(
     ("name", "status"), [("printed_parity_rule", "erratum"), ("printed_lazy_downstream", "conditional")]
 )
-def test_the_printed_form_is_refuted_where_it_claims_too_much(name, status):
-    [found] = [e for e in index("printed") if e.key == f"piecewise_linear.{name}"]
-    verdict = load_printed(found).verify()
+def test_the_printed_form_is_refuted_where_it_claims_too_much(name, status, verdicts):
+    verdict = verdicts[f"piecewise_linear.{name}"]
     assert verdict.status == status
     assert verdict.witness is not None

@@ -83,8 +83,8 @@ def test_no_network_fits_a_label_with_less_and_aligned_neurons_need_no_more():
 
 
 @pytest.mark.parametrize("result", [movement_by_fitting, phase_boundary])
-def test_the_arguments_are_proved_and_every_fact_has_a_change_that_is_refuted(result):
-    verdict = result.verify()
+def test_the_arguments_are_proved_and_every_fact_has_a_change_that_is_refuted(result, verdicts):
+    verdict = verdicts[result.key]
     assert (verdict.outcome, verdict.facts, verdict.survivors) == ("ARGUED", "proved", ())
     for fact in result.statement.because:
         if isinstance(fact, Identity):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from derivations.prior_knowledge import ata, effective_start, learnable, logistic_from_pivots
+from derivations.prior_knowledge import ata, effective_start, learnable
 from numerics.lab.order import fit_order, has_order
 
 SIZES = 2.0 ** -np.arange(24, 44, 4)
@@ -131,8 +131,8 @@ def test_tensors_are_differentiable_and_agree_with_arrays():
     assert effective_start(gram0.detach().float(), [3.0, 2.0, 1.0]).dtype == torch.float32
 
 
-def test_the_result_is_proved_and_every_change_of_it_refuted():
-    verdict = logistic_from_pivots.verify()
+def test_the_result_is_proved_and_every_change_of_it_refuted(verdicts):
+    verdict = verdicts["prior_knowledge.logistic_from_pivots"]
     assert (verdict.outcome, verdict.facts) == ("ARGUED", "proved")
     assert len(verdict.mutants) >= 30 and not verdict.survivors
 

@@ -6,7 +6,7 @@ import mpmath as mp
 import pytest
 import sympy as sp
 
-from symdyn.catalogue.registry import index, load, load_printed
+from symdyn.catalogue.registry import load
 
 
 def flow(X, y, a0, w0, end=30):
@@ -87,8 +87,7 @@ def test_theorem_5_prints_the_product_of_the_rates():
         "printed_upstream_fitting",
     ],
 )
-def test_the_printed_form_needs_its_hypothesis(name):
-    [found] = [e for e in index("printed") if e.key == f"single_neuron.{name}"]
-    verdict = load_printed(found).verify()
+def test_the_printed_form_needs_its_hypothesis(name, verdicts):
+    verdict = verdicts[f"single_neuron.{name}"]
     assert verdict.status == "conditional"
     assert verdict.witness is not None

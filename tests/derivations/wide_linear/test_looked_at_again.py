@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symdyn.catalogue.paper import ledger
-from symdyn.catalogue.registry import index, load_printed
+from symdyn.catalogue.registry import index
 
 SWAP = sp.Matrix([[0, 1], [1, 0]])
 
@@ -24,9 +24,8 @@ def test_at_beta_zero_the_singular_values_move_and_their_vectors_do_not_say_so()
     assert (-M * (one.T * G * one)).diagonal() == sp.zeros(1, 2)  # -M ∇_λ L, and of Theorem 11 as well
 
 
-def test_the_printed_form_needs_its_hypothesis():
-    [found] = [e for e in index("printed") if e.key == "wide_linear.printed_singular_value_derivative"]
-    verdict = load_printed(found).verify()
+def test_the_printed_form_needs_its_hypothesis(verdicts):
+    verdict = verdicts["wide_linear.printed_singular_value_derivative"]
     assert verdict.status == "conditional"
     assert verdict.witness is not None
 
