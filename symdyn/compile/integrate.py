@@ -12,7 +12,7 @@ Vector = np.ndarray[Any, np.dtype[np.float64]]
 _EVALUATIONS = 200_000
 
 
-class Undecided(ArithmeticError):
+class NotReached(ArithmeticError):
     """The event did not happen within the horizon or the allowed effort."""
 
 
@@ -36,7 +36,7 @@ def state_when(
         horizon: the longest time to wait.
 
     Raises:
-        Undecided: the event has not happened by then, or the effort became unreasonable.
+        NotReached: the event has not happened by then, or the effort became unreasonable.
     """
     from scipy.integrate import solve_ivp
 
@@ -46,7 +46,7 @@ def state_when(
         nonlocal evaluations
         evaluations += 1
         if evaluations > _EVALUATIONS:
-            raise Undecided("the integration took too many steps")
+            raise NotReached("the integration took too many steps")
         return velocity(state)
 
     def rises(_: float, state: Vector) -> float:
@@ -58,6 +58,6 @@ def state_when(
         right_hand_side, (0.0, horizon), start, method="LSODA", events=rises, rtol=rtol, atol=atol
     )
     if run.status != 1:
-        raise Undecided(run.message)
+        raise NotReached(run.message)
     state: Vector = run.y_events[0][0]
     return state

@@ -26,7 +26,7 @@ Expr = Any  # a SymPy expression; SymPy ships no types
 
 
 @dataclass(frozen=True)
-class Cell:
+class StableForm:
     """On `condition`, a Boolean in the formal arguments, the quantity equals `form`."""
 
     condition: Any
@@ -57,7 +57,7 @@ class Quantity:
     latex: str
     formal: tuple[Any, ...]
     definition: Expr
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[StableForm, ...] = ()
     derivative: Callable[..., Sequence[Expr]] | None = None
     operation: str | None = None
     domain: Any = sympy.true
@@ -176,7 +176,7 @@ def NamedQuantity(
         latex,
         formal,
         formula(definition),
-        tuple(Cell(formula(condition), formula(form)) for condition, form in cells),
+        tuple(StableForm(formula(condition), formula(form)) for condition, form in cells),
         derivative,
         operation,
         domain,

@@ -297,7 +297,7 @@ def _integrated_sign(a0: Any, u: Any, triangle: Any, pull: Any, eta_a: Any, eta_
             np.sign(integrate.state_when(locked, velocity, start + side * nudge, atol=tolerance)[0])
             for side in (-1.0, 1.0)
         ]
-    except integrate.Undecided:
+    except integrate.NotReached:
         return float("nan")
     return float(ends[0]) if ends[0] == ends[1] else float("nan")
 

@@ -14,10 +14,10 @@ def test_the_state_at_the_event():
 
 
 def test_an_event_that_never_happens_is_undecided():
-    with pytest.raises(integrate.Undecided):
+    with pytest.raises(integrate.NotReached):
         integrate.state_when(lambda x: x[0] - 2.0, lambda x: -x, np.array([1.0]), horizon=1e3)
 
 
 def test_unreasonable_effort_is_undecided():
-    with pytest.raises(integrate.Undecided, match="too many steps"):
+    with pytest.raises(integrate.NotReached, match="too many steps"):
         integrate.state_when(lambda x: x[0] - 2.0, lambda x: np.array([x[1], -x[0]]), np.array([0.0, 1.0]))
