@@ -20,6 +20,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 nb_execution_mode = "cache"
 nb_execution_timeout = 3600  # where no verdict is remembered, all are reached
 nb_execution_raise_on_error = True
+nb_render_markdown_format = "gfm"
 nb_mime_priority_overrides = [("*", "text/latex", 0)]  # formulas are set here, not by a script in the page
 html_theme = "furo"
 html_title = "symdyn"
