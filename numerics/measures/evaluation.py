@@ -282,8 +282,8 @@ def _numbers_of(tensor: torch.Tensor) -> Callable[[], None]:
                 tensor.requires_grad_(flag)
             if tensor.grad is not grad:
                 tensor.grad = grad
-            if grad is not None and not _same(grad.detach(), slope):
-                grad.data.copy_(slope)
+            if grad is not None and not _same(grad.detach(), slope):  # type: ignore[arg-type]  # there is one
+                grad.data.copy_(slope)  # type: ignore[arg-type]  # as above
 
     return put_back
 
@@ -309,8 +309,8 @@ def _random_sources(modules: Iterable[nn.Module]) -> list[tuple[Callable[..., An
     for value in held:
         for kind, get, put in GENERATORS:
             if isinstance(value, kind):
-                sources.append((functools.partial(get, value), functools.partial(put, value)))
-    return sources
+                sources.append((functools.partial(get, value), functools.partial(put, value)))  # type: ignore[arg-type]  # callable
+    return sources  # type: ignore[return-value]  # callable
 
 
 def _digest(state: Any) -> Any:
@@ -361,7 +361,7 @@ def jacobian(
 
 def merged(
     blocks: Mapping[str, torch.Tensor], parameters: Mapping[str, torch.Tensor], rates: Mapping[str, Any]
-) -> Iterator[tuple[torch.Tensor, object]]:
+) -> Iterator[tuple[torch.Tensor, Any]]:
     """Each block of a Jacobian with its rates, those of parameters in the same memory as one block.
 
     A step of descent adds to shared numbers what each of their names is given, so their derivatives add up. Raises

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -20,6 +20,10 @@ from torch.nn.parameter import is_lazy
 
 from numerics.measures.evaluation import gradient_hooks, overlaps_itself, sharing_memory, unmoved
 from symdyn.arrays.kinds import refuse
+
+if TYPE_CHECKING:
+    Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d
+
 
 # How many axes lie behind that of the neurons, and how many a pool acts on.
 LAYERS = {"Linear": 0, "Conv1d": 1, "Conv2d": 2, "Conv3d": 3}
@@ -41,9 +45,9 @@ class Pair:
     """
 
     low: str
-    below: nn.Module
+    below: Layer
     high: str
-    above: nn.Module
+    above: Layer
     axis: str
     mixing: bool
 
@@ -107,17 +111,17 @@ def _in_order(modules: list[tuple[str, nn.Module]]) -> tuple[list[Pair], list[st
         kind = _kind(module)
         if kind in LAYERS:
             if below is not None:
-                gap = gap or _misread(low, below, name, module, axes) or _frozen(low, below, name, module)
+                gap = gap or _misread(low, below, name, module, axes) or _frozen(low, below, name, module)  # type: ignore[arg-type]  # a layer, by its kind
                 if gap:
                     gaps.append(gap)
                 else:
-                    pairs.append(Pair(low, below, name, module, axes[-1 - LAYERS[kind]], mixing))
+                    pairs.append(Pair(low, below, name, module, axes[-1 - LAYERS[kind]], mixing))  # type: ignore[arg-type]  # as above
             low, below, mixing, gap = name, module, True, ""
             axes = ("n", "c", *"s" * LAYERS[kind]) if LAYERS[kind] else (UNKNOWN, "c")
         elif below is None or gap or kind == "Identity":
             continue
         elif kind == "Flatten":
-            axes = _flattened(axes, module)  # type: ignore[assignment]  # () before the first layer
+            axes = _flattened(axes, module)  # type: ignore[assignment, arg-type]  # () before a layer
         elif kind in POOLS and not any("c" in axis for axis in axes[-POOLS[kind] :]):  # type: ignore[var-annotated]  # as above
             mixing = mixing and "Avg" in kind
         elif kind in RESCALING:
@@ -156,14 +160,14 @@ def _altered(network: nn.Module) -> list[str]:
 def _example(modules: list[tuple[str, nn.Module]], altered: list[str]) -> torch.Tensor:
     """Random vectors for a first layer that is linear."""
     first = modules[0][1] if modules else None
-    if _kind(first) != "Linear" or is_lazy(first.weight):  # type: ignore[union-attr]  # Linear is not None
+    if _kind(first) != "Linear" or is_lazy(first.weight):  # type: ignore[union-attr, arg-type]  # Linear is not None
         raise ValueError(
             f"hooks, or a forward of its own, may change what {' and '.join(altered)} returns: give inputs=X, a batch "
             "on which what is conserved can be checked"
         )
     generator = torch.Generator().manual_seed(0)
-    inputs = torch.randn(PROBES, first.in_features, dtype=torch.float64, generator=generator)  # type: ignore[union-attr]  # as above
-    return inputs.to(first.weight)  # type: ignore[union-attr]  # as above
+    inputs = torch.randn(PROBES, first.in_features, dtype=torch.float64, generator=generator)  # type: ignore[union-attr, arg-type]  # as above
+    return inputs.to(first.weight)  # type: ignore[union-attr, arg-type]  # as above
 
 
 def _evaluated(network: Any, inputs: Any) -> list[tuple[str, nn.Module]]:
@@ -321,7 +325,7 @@ def _flattened(axes: tuple[str, ...], flatten: nn.Flatten) -> tuple[str, ...]:
     return (*axes[:start], "".join(axes[start : end + 1]), *axes[end + 1 :])
 
 
-def _misread(low: str, below: nn.Module, high: str, above: nn.Module, axes: tuple[str, ...]) -> str:
+def _misread(low: str, below: Layer, high: str, above: Layer, axes: tuple[str, ...]) -> str:
     """Why the layer above acts along another axis than that of the neurons; nothing if it does not."""
     behind = LAYERS[_kind(above)]
     axis = axes[-1 - behind] if len(axes) > behind else UNKNOWN
@@ -336,7 +340,7 @@ def _misread(low: str, below: nn.Module, high: str, above: nn.Module, axes: tupl
     return ""
 
 
-def _frozen(low: str, below: nn.Module, high: str, above: nn.Module) -> str:
+def _frozen(low: str, below: Layer, high: str, above: Layer) -> str:
     """Why what is frozen breaks the balance; nothing if it does not.
 
     The loss L of a homogeneous neuron has w·∂L/∂w + b ∂L/∂b = a·∂L/∂a. If b does not move, d‖a‖² − d‖w‖² leaves
