@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from numerics.lab.study import Cell
+
 
 EXACT: dict[str, Any] = {"color": "black", "linewidth": 1.0, "linestyle": (0, (1, 1.6)), "zorder": 5}
 POSITIVE, NEGATIVE = "#2166ac", "#b2182b"
@@ -114,7 +116,7 @@ def hyperboloid(
 
 
 def draw_heatmaps(
-    results: Sequence[Any], rows: Sequence[tuple[str, str, bool]], steps: Sequence[int]
+    results: Sequence[Cell], rows: Sequence[tuple[str, str, bool]], steps: Sequence[int]
 ) -> Figure:
     """A figure of heat maps over (δ, τ), averaged over seeds: a row for each (measure, title, logarithmic), a column
     for each of ``steps``.
@@ -147,7 +149,7 @@ def draw_heatmaps(
     return drawing
 
 
-def mean_map(results: Sequence[Any], name: str, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def mean_map(results: Sequence[Cell], name: str, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The seeds' mean of a measure after ``step`` steps: δ (D,), τ (T,) and the map (T, D), NaN where no cell is."""
     deltas = sorted({cell.cell["delta"] for cell in results})
     taus = sorted({cell.cell["tau"] for cell in results})
@@ -180,7 +182,7 @@ def draw_sectors(axes: Axes, W: np.ndarray, limit: float) -> None:
         axes.add_patch(Wedge((0, 0), 1.5 * limit, low, high, facecolor=shade, edgecolor="0.8", linewidth=0.4))
 
 
-def draw_curves(results: Sequence[Any], rows: Sequence[tuple[str, str, bool]]) -> Figure:
+def draw_curves(results: Sequence[Cell], rows: Sequence[tuple[str, str, bool]]) -> Figure:
     """A panel for each (measure, title, logarithmic) over the steps of training: a colour for each δ, a line style for
     each τ (at most five are drawn), averaged over seeds.
     """

@@ -58,7 +58,7 @@ def has_order(order: float, stderr: float, expected: float = 1.0) -> bool:
 def order_claim(
     name: str,
     statement: str,
-    series: Iterable[tuple[Any, ...]],
+    series: Iterable[tuple[Any, Any]],
     *,
     expected: float = 1.0,
     about: str = "paper",

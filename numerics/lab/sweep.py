@@ -269,7 +269,9 @@ def _name(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def _outcomes(
-    measured: Callable[[list[dict[str, Any]], Path], list[Cell]], waiting: Iterable[Batch], executor: Any
+    measured: Callable[[list[dict[str, Any]], Path], list[Cell]],
+    waiting: Iterable[Batch],
+    executor: Executor | None,
 ) -> Generator[tuple[Batch, list[Cell]], None, None]:
     if executor is None:
         for batch in waiting:

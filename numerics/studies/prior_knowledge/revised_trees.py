@@ -430,7 +430,7 @@ def _own_claims(swapped: Measurements, circles: Measurements) -> list[Claim]:
     ]
 
 
-def _present(rows: Iterable[Measurement], name: str) -> list[float]:
+def _present(rows: Iterable[Measurement], name: str) -> list[Any]:
     """A number of the cells that have it."""
     return [row.values[name] for row in rows if name in row.values]
 
