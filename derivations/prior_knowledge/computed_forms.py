@@ -6,6 +6,8 @@ range of numbers where a start is large or small. Each quantity has other forms,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import sympy as sp
 
 from derivations.prior_knowledge.quantities import (
@@ -19,7 +21,7 @@ from derivations.prior_knowledge.quantities import (
 )
 from derivations.prior_knowledge.symbols import a1, a2, b, c, g1, s, s1, s2, t, tau, u, v
 from symdyn.catalogue.result import result
-from symdyn.compile.named import unfold
+from symdyn.compile.named import NamedFunction, unfold
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Conjunction, Identity
 
@@ -59,7 +61,7 @@ RATIONAL = {held: lambda x: x**2, coupling: lambda x: x**2, excess: sp.exp}
 """What makes of roots and logarithms rational functions, one to one: k₁ is positive, and b(t) has the sign of b."""
 
 
-def forms(function):
+def forms(function: type[NamedFunction]) -> Iterator[Identity]:
     """Definition = form, for every form of a quantity."""
     rational = RATIONAL.get(function, lambda x: x)
     quantity, at = function.quantity, AT[function]
@@ -75,6 +77,6 @@ def forms(function):
 
 
 @result()
-def stable_forms():
+def stable_forms() -> Conjunction:
     """The forms in which connections, coupling and the time of its peak are computed equal their definitions."""
     return Conjunction(*tuple(fact for quantity in QUANTITIES for fact in forms(quantity)))

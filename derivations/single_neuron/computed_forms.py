@@ -7,7 +7,8 @@ derivatives. Both are proved here, edges included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import sympy as sp
 
@@ -21,7 +22,7 @@ from derivations.single_neuron.quantities import (
 )
 from derivations.single_neuron.symbols import delta, x
 from symdyn.catalogue.result import result
-from symdyn.compile.named import unfold
+from symdyn.compile.named import Quantity, unfold
 from symdyn.statements.domain import Cell, Domain, holds
 from symdyn.statements.kinds import Conjunction, Identity
 
@@ -48,14 +49,14 @@ EDGE = (
 )
 
 
-def on(condition, cells) -> Domain:
+def on(condition: Any, cells: Iterable[Cell]) -> Domain:
     """The cells that meet a condition, and in them the points that satisfy it."""
     everywhere = Domain((delta, x))
     met = [cell for cell in cells if any(holds(condition, p) for p in everywhere.points(cell))]
     return Domain((delta, x), cells=tuple(met), conditions=(condition,))
 
 
-def forms(quantity) -> Iterator[Identity]:
+def forms(quantity: Quantity) -> Iterator[Identity]:
     """Definition = form, for every form of a quantity, where the form is used."""
     for cell in quantity.cells:
         condition = unfold(quantity.at(sp.And(quantity.domain, cell.condition), (delta, x)))
@@ -63,7 +64,7 @@ def forms(quantity) -> Iterator[Identity]:
         yield Identity(definition, form, on=on(condition, INTERIOR + EDGE))
 
 
-def derivatives(quantity) -> Iterator[Identity]:
+def derivatives(quantity: Quantity) -> Iterator[Identity]:
     """Derivatives of the definition = declared derivatives, for x > 0."""
     if quantity.derivative is not None:
         definition = unfold(quantity.at(quantity.definition, (delta, x)))
@@ -74,7 +75,7 @@ def derivatives(quantity) -> Iterator[Identity]:
 
 
 @result()
-def stable_forms():
+def stable_forms() -> Conjunction:
     """The stable forms of κ, κ ± δ, Φ_δ, its slope, and of R and λ_± equal their definitions."""
     facts = [fact for q in QUANTITIES for part in (forms, derivatives) for fact in part(q.quantity)]
     return Conjunction(*tuple(facts))

@@ -7,6 +7,7 @@ it is 4x over the other.
 
 from __future__ import annotations
 
+import sympy as sp
 from sympy import And, Rational, sqrt, symbols
 
 from symdyn.compile.named import NamedQuantity, root_sum
@@ -19,7 +20,7 @@ kappa = NamedQuantity(
     (_d, _x),
     sqrt(_d**2 + 4 * _x),
     cells=((_x >= 0, root_sum(_d, 4 * _x)),),
-    derivative=lambda d, x: (d / kappa(d, x), 2 / kappa(d, x)),
+    derivative=lambda d, x: (d / kappa(d, x), 2 / kappa(d, x)),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )
@@ -30,7 +31,7 @@ kappa_plus = NamedQuantity(
     (_d, _x),
     kappa(_d, _x) + _d,
     cells=((_d >= 0, kappa(_d, _x) + _d), (_d < 0, 4 * _x / (kappa(_d, _x) - _d))),
-    derivative=lambda d, x: (kappa_plus(d, x) / kappa(d, x), 2 / kappa(d, x)),
+    derivative=lambda d, x: (kappa_plus(d, x) / kappa(d, x), 2 / kappa(d, x)),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )
@@ -41,7 +42,7 @@ kappa_minus = NamedQuantity(
     (_d, _x),
     kappa(_d, _x) - _d,
     cells=((_d <= 0, kappa(_d, _x) - _d), (_d > 0, 4 * _x / (kappa(_d, _x) + _d))),
-    derivative=lambda d, x: (-kappa_minus(d, x) / kappa(d, x), 2 / kappa(d, x)),
+    derivative=lambda d, x: (-kappa_minus(d, x) / kappa(d, x), 2 / kappa(d, x)),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )
@@ -65,7 +66,7 @@ radial_potential = NamedQuantity(
 """Φ_δ as a function of δ and x = ‖β‖², with Φ_δ(0) = 0."""
 
 
-def _slope_in_balance(d, x):
+def _slope_in_balance(d: sp.Expr, x: sp.Expr) -> sp.Expr:
     """∂Φ/∂δ = (√(2 max(δ, 0)) - √(κ + δ))/2."""
     upper = sqrt(2) * sqrt((abs(d) + d) / 2)
     return (upper - sqrt(kappa_plus(d, x))) / 2

@@ -45,7 +45,7 @@ def save_state(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             with open(draft, "wb") as file:
-                np.savez(file, **arrays)
+                np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, folder / STATE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, overload
 
 ABOUT = ("paper", "check", "own")
 
@@ -203,8 +204,8 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
 class Measurement:
     """What was measured in one cell of a study: labelled coordinates and the numbers found there."""
 
-    cell: Mapping[str, object]
-    values: Mapping[str, object]
+    cell: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 class Measurements(Sequence[Measurement]):
@@ -216,7 +217,13 @@ class Measurements(Sequence[Measurement]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Measurement: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Measurement, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Measurement | tuple[Measurement, ...]:
         return self._rows[index]
 
     def __iter__(self) -> Iterator[Measurement]:
@@ -229,20 +236,20 @@ class Measurements(Sequence[Measurement]):
             raise KeyError(f"no cell has the coordinates {coordinates}")
         return Measurements(rows)
 
-    def values(self, name: str) -> list[float]:
-        """One measured number of every cell, NaN where it was absent."""
+    def values(self, name: str) -> list[Any]:
+        """One measured number, or list of numbers, of every cell, NaN where it was absent."""
         return [math.nan if row.values[name] is None else row.values[name] for row in self._rows]
 
-    def coordinates(self, name: str) -> list:
+    def coordinates(self, name: str) -> list[Any]:
         """One coordinate of every cell."""
         return [row.cell[name] for row in self._rows]
 
-    def distinct(self, name: str) -> list:
+    def distinct(self, name: str) -> list[Any]:
         """The different values of a coordinate, in the order of the grid."""
         return list(dict.fromkeys(self.coordinates(name)))
 
-    def value(self, name: str, **coordinates: object) -> float:
-        """One measured number of the one cell with the given coordinates."""
+    def value(self, name: str, **coordinates: object) -> Any:
+        """One measured number, or list of numbers, of the one cell with the given coordinates."""
         rows = self.where(**coordinates)
         if len(rows) > 1:
             raise KeyError(f"{len(rows)} cells have the coordinates {coordinates}")

@@ -12,9 +12,11 @@ import ast
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 COMPOUND = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match, getattr(ast, "TryStar", ast.Try))
 Key = tuple[str, str]  # a module, and a name in it: Class.method for a method
@@ -75,8 +77,8 @@ def _sort_in(node: ast.stmt, module: Module) -> None:
     if isinstance(node, ast.Import | ast.ImportFrom):
         _imported(node, module)
     elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-        tables = {_registers_with(part) for part in node.decorator_list} - {None, *module.imports}
-        _belongs(node, {node.name, *tables}, module)
+        tables = {table for part in node.decorator_list if (table := _registers_with(part)) is not None}
+        _belongs(node, {node.name, *(tables - set(module.imports))}, module)
     elif isinstance(node, ast.Expr):
         if not isinstance(node.value, ast.Constant):
             base = _base(node.value.func) if isinstance(node.value, ast.Call) else None
@@ -118,11 +120,11 @@ def _changed(node: ast.stmt) -> set[str]:
     }
 
 
-def _is_call(node: ast.expr) -> bool:
+def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call)
 
 
-def _is_for_types(node: ast.stmt) -> bool:
+def _is_for_types(node: ast.stmt) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 
 
@@ -354,7 +356,7 @@ class Writer:
 
     def _dynamic(self, node: ast.Call, found: Named) -> None:
         """Attributes and modules that are asked for by a text."""
-        texts = [part.value for part in node.args if _is_text(part)]
+        texts = [str(part.value) for part in node.args if _is_text(part)]
         if found.word in ("getattr", "hasattr", "operator.attrgetter", "operator.methodcaller"):
             self.attributes.update(text for text in texts)
             if found.word == "getattr" and len(node.args) > 1 and not _is_text(node.args[1]):
@@ -435,13 +437,13 @@ class Writer:
     def skeleton(self, node: ast.ClassDef, has: Callable[[str], bool], name: str = "") -> None:
         """A class with those of its methods that ``has`` tells."""
         self.text.append(f"(ClassDef {name}")
-        for part in (node.decorator_list, node.bases, node.keywords):
-            self.write(part)
+        for parts in (node.decorator_list, node.bases, node.keywords):
+            self.write(parts)
         kept = [part for part in node.body if not isinstance(part, FUNCTIONS) or has(part.name)]
         names, imports, _ = scope_of(kept)
         self.scopes.append(Scope(names))
-        for part in imports:
-            self.scopes[-1].imports.update(imported(part, self.module))
+        for statement in imports:
+            self.scopes[-1].imports.update(imported(statement, self.module))
         for part in kept:
             if isinstance(part, FUNCTIONS):
                 self.method(part)
@@ -462,7 +464,7 @@ class Writer:
         if inside is not None:
             self.scopes.append(inside)
 
-    def _with_own_names(self, node: ast.expr) -> None:
+    def _with_own_names(self, node: Comprehension) -> None:
         """Its names are its own; the first sequence belongs to where it stands."""
         self.write(node.generators[0].iter)
         self.scopes.append(Scope({name for part in node.generators for name in bound(part.target)}))
@@ -472,7 +474,7 @@ class Writer:
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _with_own_names
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 

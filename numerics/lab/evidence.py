@@ -14,9 +14,10 @@ import importlib.util
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from numerics.lab.claims import Claim
 from numerics.lab.fingerprint import Source, source_of
@@ -88,7 +89,7 @@ def _folder_of(key: str) -> Path:
 
 def write_evidence(
     study: Study,
-    configuration: Mapping,
+    configuration: Mapping[str, Any],
     cells: Sequence[Cell],
     *,
     device: str,
@@ -117,7 +118,7 @@ def write_evidence(
     return rewrite_evidence(content, folder or evidence_folder(study.module))
 
 
-def rewrite_evidence(content: Mapping, folder: Path) -> Path:
+def rewrite_evidence(content: Mapping[str, Any], folder: Path) -> Path:
     """Store the content of an evidence file, with its digest. Raises EvidenceError if it cannot be written."""
     body = {name: value for name, value in content.items() if name != "digest"}
     path = made(folder) / f"{body['study']}.json"
@@ -125,7 +126,7 @@ def rewrite_evidence(content: Mapping, folder: Path) -> Path:
     return path
 
 
-def _text(content: Mapping) -> str:
+def _text(content: Mapping[str, Any]) -> str:
     """JSON with one line for each cell and each claim; the names of a cell's numbers stand before the first of them."""
     parts = []
     for name, value in content.items():
@@ -141,7 +142,7 @@ def _text(content: Mapping) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _head(group: Mapping) -> str:
+def _head(group: Mapping[str, Any]) -> str:
     return f'{{"cell": {_dump(group["cell"])}, "values": {_dump(group["values"])}, "rows": '
 
 
@@ -149,12 +150,12 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _lines(entries: Sequence, indent: int, dump=_dump) -> str:
+def _lines(entries: Sequence[Any], indent: int, dump: Callable[[Any], str] = _dump) -> str:
     space = "\n" + " " * indent
     return "[" + space + f",{space}".join(map(dump, entries)) + space[:-1] + "]"
 
 
-def _packed(rows: Sequence[Mapping]) -> list[dict]:
+def _packed(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Neighbouring cells with the same coordinates and numbers, by name, as one table."""
     groups = groupby(rows, key=lambda row: (list(row["cell"]), list(row["values"])))
     return [
@@ -167,7 +168,7 @@ def _packed(rows: Sequence[Mapping]) -> list[dict]:
     ]
 
 
-def _unpacked(groups: Sequence[Mapping]) -> list[dict]:
+def _unpacked(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = []
     for group in groups:
         cell, values = group["cell"], group["values"]
@@ -177,7 +178,7 @@ def _unpacked(groups: Sequence[Mapping]) -> list[dict]:
     return rows
 
 
-def load_evidence(key: str, folder: Path | None = None) -> dict:
+def load_evidence(key: str, folder: Path | None = None) -> dict[str, Any]:
     """The stored evidence of a study. Raises EvidenceError if there is none, or if the file is broken or was
     edited.
     """
@@ -210,7 +211,7 @@ def load_evidence(key: str, folder: Path | None = None) -> dict:
     return content
 
 
-def stale(evidence: Mapping) -> bool:
+def stale(evidence: Mapping[str, Any]) -> bool:
     """Whether the evidence is of another configuration than its study has now at that scale, or the code that it stands
     on has changed since it was written, or last repeated a part of it (``numerics.lab.reproduction``).
     """
@@ -343,6 +344,6 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
         ) from None
 
 
-def _digest(content: Mapping) -> str:
+def _digest(content: Mapping[str, Any]) -> str:
     body = {name: value for name, value in content.items() if name != "digest"}
     return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

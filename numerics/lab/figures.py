@@ -5,32 +5,40 @@ matplotlib is imported inside, and no global state is touched: figures are made 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-EXACT = {"color": "black", "linewidth": 1.0, "linestyle": (0, (1, 1.6)), "zorder": 5}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from numerics.lab.study import Cell
+
+
+EXACT: dict[str, Any] = {"color": "black", "linewidth": 1.0, "linestyle": (0, (1, 1.6)), "zorder": 5}
 POSITIVE, NEGATIVE = "#2166ac", "#b2182b"
 ACTIVATION_COLORS = {"linear": "#d1495b", "tanh": "#1b6ca8", "relu": "#3a8f5c"}
 ACTIVATION_NAMES = {"linear": "linear", "tanh": "tanh", "relu": "ReLU"}
 _PANEL = 2.7
 
 
-def measured(color) -> dict[str, object]:
+def measured(color: Any) -> dict[str, Any]:
     """How a simulated curve is drawn: broad and solid, so that the exact one, thin and dotted, stays visible
     on it.
     """
     return {"color": color, "linewidth": 2.6, "solid_capstyle": "round"}
 
 
-def new_figure(rows: int, columns: int, *, width: float = _PANEL, height: float = _PANEL):
+def new_figure(rows: int, columns: int, *, width: float = _PANEL, height: float = _PANEL) -> Figure:
     """An empty figure for rows × columns panels, laid out so that no label overlaps."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(columns * width, rows * height), layout="constrained")
 
 
-def delta_colors(deltas) -> dict[float, tuple]:
+def delta_colors(deltas: Iterable[float]) -> dict[float, tuple[Any, ...]]:
     """A colour for each δ on a diverging map: brown downstream (δ < 0), grey balanced, green upstream (δ >
     0).
 
@@ -55,7 +63,7 @@ def number(value: float, form: str = "g") -> str:
     return format(value, form).replace("-", "−")
 
 
-def style(axes, *, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+def style(axes: Axes, *, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
     """Labels and quiet spines for one panel."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
@@ -65,7 +73,7 @@ def style(axes, *, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
         axes.spines[side].set_visible(False)
 
 
-def style_3d(axes, *, limit: float, title: str = "") -> None:
+def style_3d(axes: Any, *, limit: float, title: str = "") -> None:
     """A parameter-space panel (w₁, w₂, a) on the cube [−limit, limit]³."""
     axes.set(xlim=(-limit, limit), ylim=(-limit, limit), zlim=(-limit, limit))
     axes.set_xlabel("$w_1$", labelpad=-8)
@@ -80,7 +88,7 @@ def style_3d(axes, *, limit: float, title: str = "") -> None:
     axes.grid(False)
 
 
-def delta_legend(target, colors, **options) -> None:
+def delta_legend(target: Axes | Figure, colors: Mapping[float, Any], **options: Any) -> None:
     """One legend entry per δ."""
     from matplotlib.lines import Line2D
 
@@ -91,7 +99,9 @@ def delta_legend(target, colors, **options) -> None:
     target.legend(handles=handles, title=r"$\delta$", frameon=False, fontsize=8, title_fontsize=10, **options)
 
 
-def hyperboloid(delta: float, limit: float, points: int = 121):
+def hyperboloid(
+    delta: float, limit: float, points: int = 121
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Sheets of a² − ‖w‖² = δ in the cube [−limit, limit]³, each as arrays (w₁, w₂, a)."""
     angle = np.linspace(0, 2 * np.pi, points)
     if delta >= 0:
@@ -105,7 +115,9 @@ def hyperboloid(delta: float, limit: float, points: int = 121):
     return [(radius * np.cos(angle), radius * np.sin(angle), height)]
 
 
-def draw_heatmaps(results: Sequence, rows: Sequence[tuple[str, str, bool]], steps: Sequence[int]):
+def draw_heatmaps(
+    results: Sequence[Cell], rows: Sequence[tuple[str, str, bool]], steps: Sequence[int]
+) -> Figure:
     """A figure of heat maps over (δ, τ), averaged over seeds: a row for each (measure, title, logarithmic), a column
     for each of ``steps``.
     """
@@ -137,7 +149,7 @@ def draw_heatmaps(results: Sequence, rows: Sequence[tuple[str, str, bool]], step
     return drawing
 
 
-def mean_map(results: Sequence, name: str, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def mean_map(results: Sequence[Cell], name: str, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The seeds' mean of a measure after ``step`` steps: δ (D,), τ (T,) and the map (T, D), NaN where no cell is."""
     deltas = sorted({cell.cell["delta"] for cell in results})
     taus = sorted({cell.cell["tau"] for cell in results})
@@ -156,7 +168,7 @@ def _edges(centres: np.ndarray) -> np.ndarray:
     return np.concatenate([[2 * centres[0] - middle[0]], middle, [2 * centres[-1] - middle[-1]]])
 
 
-def draw_sectors(axes, W: np.ndarray, limit: float) -> None:
+def draw_sectors(axes: Axes, W: np.ndarray, limit: float) -> None:
     """The activation regions of a network in the plane in two colours: the sectors between the lines wᵀx = 0 of
     its neurons W (h, 2). Lines closer than 1e-6 count as one, and every line changes the colour.
     """
@@ -170,7 +182,7 @@ def draw_sectors(axes, W: np.ndarray, limit: float) -> None:
         axes.add_patch(Wedge((0, 0), 1.5 * limit, low, high, facecolor=shade, edgecolor="0.8", linewidth=0.4))
 
 
-def draw_curves(results: Sequence, rows: Sequence[tuple[str, str, bool]]):
+def draw_curves(results: Sequence[Cell], rows: Sequence[tuple[str, str, bool]]) -> Figure:
     """A panel for each (measure, title, logarithmic) over the steps of training: a colour for each δ, a line style for
     each τ (at most five are drawn), averaged over seeds.
     """

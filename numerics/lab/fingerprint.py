@@ -16,8 +16,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
-from numerics.lab.definitions import FUNCTIONS, Key, Module, Named, Said, Writer
+from numerics.lab.definitions import FUNCTIONS, Function, Key, Module, Named, Said, Writer
 from numerics.lab.names import Packages, file_of, packages_now, state_of
 from numerics.lab.study import StudyError
 
@@ -29,6 +30,8 @@ JUDGING = {"ledger", "domain", "uses", "few_mutants"}
 LOADERS = {"load", "results"}  # of symdyn: results by their keys
 REGISTRARS = {"glossary"}  # functions of symdyn that keep what they are given
 PLAIN_BASES = {"object", "typing.NamedTuple", "typing.Protocol", "typing.Generic", "abc.ABC", "enum.Enum"}
+
+Statement = TypeVar("Statement", bound=ast.stmt)
 
 # Definitions without a name: what importing a module does, and the C source beside it.
 EFFECTS, NATIVE = "<import>", "<c>"
@@ -68,7 +71,8 @@ def source_of(module: str, attribute: str) -> Source:
         )
     followed = frozenset({*PACKAGES, *_companions(module)})
     reach = Reach(packages_now(followed, state_of(followed)))
-    whole = attribute not in reach.packages.module(module).statements
+    home = reach.packages.module(module)
+    whole = home is None or attribute not in home.statements
     reach.follow(reach.packages.all_of(module) if whole else [(module, attribute)])
     return Source(_combined(reach.said), {label: _short(said.text) for label, said in reach.labelled()})
 
@@ -165,8 +169,8 @@ class Reach:
                     bases = node.bases if isinstance(node, ast.ClassDef) else []
                     if registered or any(self._notices_subclasses(module, base) for base in bases):
                         found.append(node)
-                elif isinstance(getattr(node, "value", None), ast.Call):
-                    named = self._named(module.name, node.value.func)
+                elif isinstance(value := getattr(node, "value", None), ast.Call):
+                    named = self._named(module.name, value.func)
                     if any(_is_ours(key, "symdyn", REGISTRARS) for key in named.keys):
                         found.append(node)
         return list(dict.fromkeys(found))
@@ -190,9 +194,14 @@ class Reach:
         name, attribute = key
         if attribute == NATIVE:
             return Said(
-                self.packages.native(name).read_bytes().decode(errors="replace"), (), frozenset(), False
+                self.packages.native(name).read_bytes().decode(errors="replace"),  # type: ignore[union-attr]  # it is there
+                (),
+                frozenset(),
+                False,
             )
         module = self.packages.module(name)
+        if module is None:
+            raise StudyError(f"{name} is no module of the packages that are followed")
         writer = Writer(
             module,
             self.packages.find,
@@ -208,7 +217,9 @@ class Reach:
         for statement in module.statements[top]:
             if method:
                 parts = [
-                    part for part in statement.body if isinstance(part, FUNCTIONS) and part.name == method
+                    part
+                    for part in getattr(statement, "body", ())
+                    if isinstance(part, FUNCTIONS) and part.name == method
                 ]
                 for part in parts:
                     writer.method(part)
@@ -225,7 +236,7 @@ class Reach:
         else:
             writer.write(self._untied(writer.module, statement))
 
-    def _untied(self, module: Module, node: ast.stmt) -> ast.stmt:
+    def _untied(self, module: Module, node: Statement) -> Statement:
         """A definition without what ties it to results, which makes no numbers."""
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             return node
@@ -242,7 +253,7 @@ class Reach:
             and self._named(module.name, decorator.func).word == "kept implements"
         )
 
-    def _declares_study(self, module: Module, node: ast.FunctionDef) -> bool:
+    def _declares_study(self, module: Module, node: Function) -> bool:
         """Whether a function is decorated as a study; its key and its title make no numbers."""
         called = [part.func for part in node.decorator_list if isinstance(part, ast.Call)]
         return any(self._named(module.name, part).word == "kept study" for part in called)

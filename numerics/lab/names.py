@@ -9,6 +9,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from numerics.lab.definitions import Import, Key, Module, Named, Said, read
 from numerics.lab.study import StudyError
@@ -26,12 +27,12 @@ BOOKKEEPING = tuple(f"{package}.{name}" for package, names in KEEPING.items() fo
 
 
 @functools.lru_cache(maxsize=4)
-def packages_now(followed: frozenset[str], state: tuple) -> Packages:
+def packages_now(followed: frozenset[str], state: tuple[Any, ...]) -> Packages:
     """The packages in a ``state`` of their files (``state_of``); what was read of them is kept until one changes."""
     return Packages(followed)
 
 
-def state_of(followed: frozenset[str]) -> tuple:
+def state_of(followed: frozenset[str]) -> tuple[Any, ...]:
     """The sources of packages with their sizes and the times of their last changes."""
     found = []
     for top in sorted(followed):
@@ -131,16 +132,16 @@ class Packages:
             if imported is None:
                 for star in () if keys else module.stars:
                     if self.has(star, parts[0]):
-                        return self.look_up(star, parts[0]), 1
+                        return self.look_up(star, parts[0]), 1  # type: ignore[return-value]  # it has the name
                 return (Named(tuple(keys)) if keys else Named(word=parts[0])), 1
             if keys:  # an import, and something else where it fails
                 named, used = self.find(module, imported, parts)
                 return Named((*keys, *named.keys), named.word if not named.keys else ""), used
         if imported.name is not None:
-            named = self.look_up(imported.module, imported.name)
-            if named is not None or not self.follows(imported.module):
-                return named or Named(word=f"{imported.module}.{'.'.join([imported.name, *parts[1:]])}"), (
-                    1 if named else len(parts)
+            there = self.look_up(imported.module, imported.name)
+            if there is not None or not self.follows(imported.module):
+                return there or Named(word=f"{imported.module}.{'.'.join([imported.name, *parts[1:]])}"), (
+                    1 if there else len(parts)
                 )
             imported = Import(f"{imported.module}.{imported.name}")
         if not self.follows(imported.module):
@@ -148,8 +149,8 @@ class Packages:
         home, used = imported.module, 1
         while used < len(parts) and self.file(f"{home}.{parts[used]}") is not None:
             home, used = f"{home}.{parts[used]}", used + 1
-        if used < len(parts) and (named := self.look_up(home, parts[used])) is not None:
-            return named, used + 1
+        if used < len(parts) and (there := self.look_up(home, parts[used])) is not None:
+            return there, used + 1
         if self.is_kept(home):
             return Named(word="kept module"), used
         return Named(tuple(self.all_of(home))), used
@@ -189,7 +190,7 @@ class Packages:
     def _found_when_asked(self, package: str, name: str) -> Named:
         """Where a package finds a name when it is asked for it: in the modules within that define it, or in all."""
         inside = [part for part in self.modules(package) if part != package]
-        homes = [(part, name) for part in inside if name in self.module(part).statements]
+        homes = [(part, name) for part in inside if name in self.module(part).statements]  # type: ignore[union-attr]  # the modules that there are
         kept = [key for key in homes if self.is_kept(key[0])]
         if kept and len(kept) == len(homes):
             return Named(word=f"kept {name}")
@@ -207,7 +208,7 @@ def file_of(module: str) -> Path | None:
     if spec is None:
         return None
     if not spec.submodule_search_locations:
-        return Path(spec.origin) if not rest and str(spec.origin).endswith(".py") else None
+        return Path(spec.origin) if not rest and spec.origin and spec.origin.endswith(".py") else None
     for folder in spec.submodule_search_locations:
         base = Path(folder).joinpath(*rest)
         for candidate in (base.with_suffix(".py"), base / "__init__.py"):

@@ -9,6 +9,7 @@ What is wrong shows once it is as large as that: with three to five steps, each 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ ORDER_MARGIN = 0.1
 ORDER_STDERR = 0.03
 
 
-def fit_order(steps, errors) -> tuple[float, float]:
+def fit_order(steps: Any, errors: Any) -> tuple[float, float]:
     """Slope of log(error) against log(step) by least squares, with its standard error.
 
     ``steps`` and ``errors`` are positive and of shape (k,), k ≥ 3. Returns (order, standard error).
@@ -57,7 +58,7 @@ def has_order(order: float, stderr: float, expected: float = 1.0) -> bool:
 def order_claim(
     name: str,
     statement: str,
-    series: Iterable[tuple],
+    series: Iterable[tuple[Any, Any]],
     *,
     expected: float = 1.0,
     about: str = "paper",

@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from numerics.lab.evidence import EvidenceError, evidence_folder, load_evidence, rewrite_evidence
 from numerics.lab.fingerprint import source_of
@@ -80,7 +81,7 @@ def reproduce(
     if list(known) != [label(cell) for cell in grid]:
         raise StudyError(f"the evidence of {key} is of another grid of cells; the study has to be run anew")
     other = _Beside(beside, stored, chosen, device) if beside is not None else None
-    measured = []
+    measured: list[Cell] = []
     try:
         for cells in chosen:
             with tempfile.TemporaryDirectory() as aside:
@@ -137,7 +138,11 @@ class _Beside:
     """The same batches by another checkout, in a process of its own."""
 
     def __init__(
-        self, checkout: Path, stored: Mapping, batches: Sequence[Sequence[Mapping]], device: str
+        self,
+        checkout: Path,
+        stored: Mapping[str, Any],
+        batches: Sequence[Sequence[Mapping[str, Any]]],
+        device: str,
     ) -> None:
         places = (checkout / "numerics" / "lab", checkout / "numerics")
         if not any((place / "fingerprint.py").is_file() for place in places):
@@ -157,12 +162,12 @@ class _Beside:
             device,
             [[dict(cell) for cell in cells] for cells in batches],
         ]
-        self._process.stdin.write(json.dumps(wanted))
-        self._process.stdin.close()
+        self._process.stdin.write(json.dumps(wanted))  # type: ignore[union-attr]  # a pipe
+        self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
 
-    def values(self) -> dict[str, Mapping]:
+    def values(self) -> dict[str, Mapping[str, Any]]:
         """What that code measures, by cell. Raises StudyError if it fails, or is not the code of the evidence."""
-        text = self._process.stdout.read()
+        text = self._process.stdout.read()  # type: ignore[union-attr]  # a pipe
         if self._process.wait():
             raise StudyError(f"the code in {self._checkout} did not run the study: see its message above")
         found = json.loads(text.splitlines()[-1])
@@ -177,10 +182,10 @@ class _Beside:
         """Let no process run on, and no pipe stay open."""
         self._process.kill()
         self._process.wait()
-        self._process.stdout.close()
+        self._process.stdout.close()  # type: ignore[union-attr]  # a pipe
 
 
-def _compare(cell: Cell, known: Mapping[str, Mapping]) -> None:
+def _compare(cell: Cell, known: Mapping[str, Mapping[str, Any]]) -> None:
     stored = known.get(label(cell.cell))
     if stored is None:
         raise EvidenceError(f"the evidence lacks the cell {dict(cell.cell)}; the study has to be run anew")

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from numerics.lab.claims import Claim
 from numerics.lab.evidence import EvidenceError, evidence_folder, load_evidence, made, write_evidence
@@ -62,7 +63,7 @@ def run_study(
     check_device(device)
     folder = Path(out) if out is not None else Path("studies") / study.key / scale
     source = source_of(study.module, study.attribute)
-    identity = {
+    identity: dict[str, Any] = {
         "configuration": configuration,
         "device": device_name(device),
         "source": source.hash,

@@ -18,13 +18,20 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from numerics.lab.claims import Claim
 from numerics.lab.evidence import write_bytes, write_text
 from numerics.lab.study import Cell, Study, StudyError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray
+    from matplotlib.figure import Figure
+
 
 CELLS, JOURNAL, CHECKPOINTS = "cells.jsonl", "finished.jsonl", "checkpoints"
 SUM = re.compile(r', "sum": "([0-9a-f]{16})"\}')
@@ -32,12 +39,12 @@ PARTS = ("cell", "values", "curves")
 KEPT = "The finished cells stay in cells.jsonl, but a study that was corrected begins anew, in another --out."
 
 
-def label(cell: Mapping) -> str:
+def label(cell: Mapping[str, Any]) -> str:
     """The coordinates of a cell as one string, the same whatever their order. Raises StudyError as ``coordinates``."""
     return json.dumps(coordinates(cell), sort_keys=True)
 
 
-def coordinates(cell: Mapping) -> dict[str, object]:
+def coordinates(cell: Mapping[str, Any]) -> dict[str, object]:
     """The coordinates of a cell as JSON has them: NumPy's numbers as Python's.
 
     Raises StudyError for one that is neither a finite number nor a word nor None.
@@ -45,7 +52,7 @@ def coordinates(cell: Mapping) -> dict[str, object]:
     return {name: _coordinate(cell, name, value) for name, value in cell.items()}
 
 
-def _coordinate(cell: Mapping, name: str, value):
+def _coordinate(cell: Mapping[str, Any], name: str, value: Any) -> int | float | str | None:
     plain = value.tolist() if hasattr(value, "tolist") else value
     if plain is None or isinstance(plain, bool | int | str):
         return plain
@@ -99,7 +106,7 @@ def _told(what: str, remedy: str) -> Iterator[None]:
         raise StudyError(f"{what} ({error.strerror or error}); {remedy}") from None
 
 
-def _written(path: Path):
+def _written(path: Path) -> AbstractContextManager[None]:
     """Raises StudyError for a file or folder of a run that cannot be written."""
     return _told(
         f"{path} cannot be written",
@@ -107,7 +114,7 @@ def _written(path: Path):
     )
 
 
-def claim_folder(folder: Path, identity: Mapping) -> None:
+def claim_folder(folder: Path, identity: Mapping[str, Any]) -> None:
     """Write down what runs here. Raises StudyError if the folder holds cells or checkpoints of something else."""
     path = folder / "run.json"
     started = [name for name in (CELLS, CHECKPOINTS) if (folder / name).exists()]
@@ -136,7 +143,7 @@ def claim_folder(folder: Path, identity: Mapping) -> None:
         )
 
 
-def _difference(held: Mapping, wanted: Mapping, name: str) -> str:
+def _difference(held: Mapping[str, Any], wanted: Mapping[str, Any], name: str) -> str:
     old, new = held.get(name), wanted[name]
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return f"{name} was {old}, is {new}"
@@ -218,7 +225,7 @@ def _sum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
-def _number(cell: Cell, name: str, value):
+def _number(cell: Cell, name: str, value: Any) -> Any:
     """A value as JSON has it: NumPy's numbers and arrays as Python's, and None for what is not finite.
 
     Raises StudyError for what is neither a number nor a word nor a list of those.
@@ -280,11 +287,11 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _no_number(word: str):
+def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def _check_unsigned(record: Mapping[str, dict]) -> None:
+def _check_unsigned(record: Mapping[str, dict[str, Any]]) -> None:
     """Raises ValueError for what could not have been written, where no checksum tells."""
     cell = Cell(coordinates(record["cell"]), record["values"], record["curves"])
     if any(_number(cell, name, value) != value for name, value in cell.values.items()):
@@ -293,7 +300,7 @@ def _check_unsigned(record: Mapping[str, dict]) -> None:
         raise ValueError("its curves are not all lists of finite numbers")
 
 
-def _is_listed(values) -> bool:
+def _is_listed(values: object) -> bool:
     if isinstance(values, list):
         return all(map(_is_listed, values))
     return values is None or (isinstance(values, float) and math.isfinite(values))
@@ -357,7 +364,7 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _curve(cell: Cell, name: str, curve):
+def _curve(cell: Cell, name: str, curve: object) -> list[Any] | float | None:
     """An array as nested lists, with None for what is not finite: JSON has no NaN.
 
     Raises StudyError for what is no array of real numbers.
@@ -376,20 +383,20 @@ def _curve(cell: Cell, name: str, curve):
     )
 
 
-def _listed(values):
+def _listed(values: Any) -> Any:
     if isinstance(values, list):
         return [_listed(value) for value in values]
     return values if math.isfinite(values) else None
 
 
-def _arrays(curves: Mapping) -> dict[str, object]:
+def _arrays(curves: Mapping[str, Any]) -> dict[str, object]:
     import numpy as np
 
     return {name: np.array(values, dtype=float) for name, values in curves.items()}
 
 
 def save_results(
-    study: Study, identity: Mapping, cells: list[Cell], claims: list[Claim], folder: Path
+    study: Study, identity: Mapping[str, Any], cells: list[Cell], claims: list[Claim], folder: Path
 ) -> None:
     """Write claims.json, data.nc, figure.png and figure.pdf, each whole or not at all and with what ran; the figure
     last, so that one that cannot be drawn costs no data. Raises StudyError where the plan's ``figure`` returns none,
@@ -424,13 +431,13 @@ def save_results(
     _save_figure(figure, folder / "figure.pdf", metadata=pdf)
 
 
-def _save_figure(figure, path: Path, **options) -> None:
+def _save_figure(figure: Figure, path: Path, **options: Any) -> None:
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix[1:], **options)
     write_bytes(path, drawn.getbuffer())
 
 
-def _finite(value):
+def _finite(value: Any) -> Any:
     """The same, with None for each number that is not finite: JSON has no NaN."""
     if isinstance(value, Mapping):
         return {name: _finite(entry) for name, entry in value.items()}
@@ -473,7 +480,7 @@ def check_data(study: Study, cells: Sequence[Cell]) -> None:
                 )
 
 
-def _shape(study: Study, what: str, entries: list, filled: str) -> tuple[int, ...]:
+def _shape(study: Study, what: str, entries: list[Any], filled: str) -> tuple[int, ...]:
     """The one shape of what all cells have of a name, to be ``filled`` up if need be; that of a number, where all of it
     is missing.
     """
@@ -510,7 +517,7 @@ def _beside(name: str, curves: Collection[str]) -> str:
     return f"{name}_value" if name in curves else name
 
 
-def dataset(study: Study, cells: list[Cell], configuration: str):
+def dataset(study: Study, cells: list[Cell], configuration: str) -> xarray.Dataset:
     """The results as an xarray data set: one axis of cells with their coordinates, values and curves. A value x is
     named x_value beside a curve x.
 
@@ -538,7 +545,7 @@ def _names(cells: Sequence[Cell], part: str) -> list[str]:
     return list(dict.fromkeys(name for cell in cells for name in getattr(cell, part)))
 
 
-def _column(entries: list):
+def _column(entries: list[Any]) -> np.ndarray:
     """One array of all cells' entries, which are words, numbers, or lists or arrays of one shape of these; None is
     missing. Whole numbers that do not fit 64 bits, as some seeds, are words.
     """
@@ -559,11 +566,11 @@ def _column(entries: list):
     return np.stack([np.full(shape, missing) if array is None else array for array in arrays])
 
 
-def _has_words(entry) -> bool:
+def _has_words(entry: object) -> bool:
     return isinstance(entry, str) or (isinstance(entry, list) and any(map(_has_words, entry)))
 
 
-def _words(entry):
+def _words(entry: Any) -> Any:
     if isinstance(entry, list):
         return [_words(part) for part in entry]
     return "" if entry is None else str(entry)

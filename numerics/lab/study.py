@@ -21,10 +21,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numerics.lab.claims import Claim, Measurement, Measurements, at_most
 from symdyn.catalogue.packages import PackageError, below, declarations, said
 from symdyn.catalogue.registry import Broken
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCALES = ("smoke", "laptop", "paper")
 DECISIVE = ("paper", "contrasts")
@@ -57,15 +61,15 @@ class Plan:
     """
 
     scales: Mapping[str, Mapping[str, object]]
-    cells: Callable[[Mapping], list[dict]]
-    run: Callable[[list[dict], Mapping, str, Path], list[Cell]]
-    figure: Callable[[list[Cell]], object]
+    cells: Callable[[Mapping[str, Any]], list[dict[str, Any]]]
+    run: Callable[[list[dict[str, Any]], Mapping[str, Any], str, Path], list[Cell]]
+    figure: Callable[[list[Cell]], Figure]
     claims: Callable[[Measurements], list[Claim]]
     dims: Mapping[str, tuple[str, ...]]
     batch: int | None = 1
     shared: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    tools: Callable[[Mapping, str], Mapping[str, str]] | None = None
+    tools: Callable[[Mapping[str, Any], str], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Cell(Measurement):
     arrays, of the same shapes in every cell, and go into the figure and the data set only.
     """
 
-    curves: Mapping[str, object]
+    curves: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Study:
     attribute: str
     confronts: tuple[str, ...] = ()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[[str, str], Study], tuple[str, str]]:
         """Studies travel to other processes by name."""
         return _imported, (self.module, self.attribute)
 
@@ -171,9 +175,9 @@ def index() -> Index:
         if others:
             words = f"study {key} is defined twice: in {first.module} and in {others[0].module}; rename one of the two"
             broken.append(Broken(key, key, words))
-    entries = Index({key: entry for key, (entry, *others) in found.items() if not others})
-    entries.broken = tuple(broken)
-    return entries
+    studies = Index({key: entry for key, (entry, *others) in found.items() if not others})
+    studies.broken = tuple(broken)
+    return studies
 
 
 def load_study(key: str) -> Study:
@@ -238,7 +242,7 @@ def _declared(module: str, path: Path) -> tuple[Entry, ...]:
     """The studies that a module declares; its source is read again only when the file has changed."""
     try:
         status = path.stat()
-        changed = (status.st_mtime_ns, status.st_size, status.st_ino)
+        changed: tuple[int, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError:  # told by whoever reads it
         changed = ()
     return _read_from(module, path, changed)
@@ -276,7 +280,7 @@ def _written_out(call: ast.Call) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def recomputed_claims(declared: Study, rows: Sequence[Mapping]) -> list[Claim]:
+def recomputed_claims(declared: Study, rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
     """The claims of a study from stored rows {"cell": …, "values": …}; where a value is missing that may not be absent,
     a check alone, which fails.
     """

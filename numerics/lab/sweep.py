@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     Executor,
     Future,
@@ -31,6 +31,7 @@ from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numerics.lab.checkpoint import fraction_done, heed
 from numerics.lab.fingerprint import source_of
@@ -47,6 +48,10 @@ from numerics.lab.store import (
 )
 from numerics.lab.study import Cell, Plan, Study, StudyError
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+
 POLLING = 0.5
 ANSWER = 10.0  # seconds that a scheduler has to answer
 _TAKING_PART: set[str] = set()  # the runs whose code, packages and tools this process was found to have
@@ -56,13 +61,13 @@ _TAKING_PART: set[str] = set()  # the runs whose code, packages and tools this p
 class Batch:
     """Cells that run together, and the folder of their checkpoints."""
 
-    cells: list[dict]
+    cells: list[dict[str, Any]]
     resume: Path
 
 
 def complete(
     study: Study,
-    configuration: Mapping,
+    configuration: Mapping[str, Any],
     device: str,
     folder: Path,
     *,
@@ -97,7 +102,7 @@ def complete(
     return [done[label(cell)] for cell in grid]
 
 
-def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
+def batches(plan: Plan, grid: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """The grid cut into batches: neighbours that agree in the coordinates of ``plan.shared``, and no more than
     ``plan.batch`` of them. The cut depends on the grid alone, so that a resumed run makes the same one.
     """
@@ -106,7 +111,7 @@ def batches(plan: Plan, grid: Sequence[dict]) -> list[list[dict]]:
     return [group[start : start + size] for group in groups for start in range(0, len(group), size)]
 
 
-def grid_of(study: Study, configuration: Mapping) -> list[dict]:
+def grid_of(study: Study, configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The cells of a study with NumPy's numbers as Python's. Raises StudyError if there are none, for one that is there
     twice, and for a coordinate that is neither a finite number nor a word.
     """
@@ -124,7 +129,9 @@ def grid_of(study: Study, configuration: Mapping) -> list[dict]:
     return grid
 
 
-def measure(study: Study, cells: list[dict], configuration: Mapping, device: str, resume: Path) -> list[Cell]:
+def measure(
+    study: Study, cells: list[dict[str, Any]], configuration: Mapping[str, Any], device: str, resume: Path
+) -> list[Cell]:
     """One batch, wherever it runs. Raises StudyError unless it returns each of its cells once."""
     found = list(study.plan.run(cells, configuration, device, resume))
     if sorted(label(cell.cell) for cell in found) != sorted(map(label, cells)):
@@ -136,7 +143,13 @@ def measure(study: Study, cells: list[dict], configuration: Mapping, device: str
 
 
 def _measure_as_recorded(
-    study, configuration, device, recorded, run, cells: list[dict], resume: Path
+    study: Study,
+    configuration: Mapping[str, Any],
+    device: str,
+    recorded: Mapping[str, Any] | None,
+    run: str,
+    cells: list[dict[str, Any]],
+    resume: Path,
 ) -> list[Cell]:
     if recorded is not None and run not in _TAKING_PART:
         here = {
@@ -220,10 +233,10 @@ def _several(count: int, device: str) -> Workers | Streams:
     return processes(count) if device == "cpu" else Streams(count, device)
 
 
-def _client(scheduler: str):
+def _client(scheduler: str) -> Client:
     try:
         from distributed import Client
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise StudyError(
             "a Dask scheduler needs the extra `cluster` (in a checkout of symdyn: pip install -e '.[cluster]')"
@@ -243,7 +256,7 @@ def _begin(parent: int) -> None:
 
     torch.set_num_threads(1)
 
-    def watch():
+    def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
         os._exit(1)
@@ -251,16 +264,20 @@ def _begin(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _name(cells: Sequence[dict]) -> str:
+def _name(cells: Sequence[dict[str, Any]]) -> str:
     return hashlib.sha256("\n".join(map(label, cells)).encode()).hexdigest()[:16]
 
 
-def _outcomes(measured, waiting, executor) -> Iterator[tuple[Batch, list[Cell]]]:
+def _outcomes(
+    measured: Callable[[list[dict[str, Any]], Path], list[Cell]],
+    waiting: Iterable[Batch],
+    executor: Executor | None,
+) -> Generator[tuple[Batch, list[Cell]], None, None]:
     if executor is None:
         for batch in waiting:
             yield batch, measured(batch.cells, batch.resume)
         return
-    jobs: dict[Future, Batch] = {}
+    jobs: dict[Future[list[Cell]], Batch] = {}
     try:
         with _uninterrupted():
             for batch in waiting:
@@ -290,7 +307,13 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def _bar(title: str, grid, done: Mapping, waiting: Sequence[Batch], progress: bool) -> Iterator[None]:
+def _bar(
+    title: str,
+    grid: Sequence[Mapping[str, Any]],
+    done: Mapping[str, Any],
+    waiting: Sequence[Batch],
+    progress: bool,
+) -> Iterator[None]:
     """A bar with the time that is left; it counts finished cells, and running batches by what they report."""
     from rich.console import Console
     from rich.progress import (
@@ -319,9 +342,9 @@ def _bar(title: str, grid, done: Mapping, waiting: Sequence[Batch], progress: bo
         return len(done) + running
 
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as bar:
-        task = bar.add_task(title, total=len(grid), completed=state())
+        task = bar.add_task(title, total=len(grid), completed=state())  # type: ignore[arg-type]  # Rich takes parts of one
 
-        def follow():
+        def follow() -> None:
             while not over.wait(POLLING):
                 bar.update(task, completed=state())
 

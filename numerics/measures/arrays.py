@@ -7,16 +7,19 @@ no number is refused by a TypeError that names the argument. Python numbers stay
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from symdyn.arrays.backends import is_tensor, loaded_torch
+from symdyn.arrays.backends import Array, Namespace, is_tensor, loaded_torch
 from symdyn.arrays.kinds import as_numpy, beyond_range, dtype_of
 
 FLOATS = (np.float32, np.float64)
 NUMBERS = (float, int)  # which stay as they are
 
 
-def alike(**arguments) -> tuple:
+def alike(**arguments: Any) -> tuple[Any, ...]:
     """The named arguments in the library that they come from, and in float32 or float64.
 
     With a tensor among them, arrays and lists become tensors on its device, of its dtype (of the widest one, if there
@@ -28,14 +31,14 @@ def alike(**arguments) -> tuple:
     return tuple(value if type(value) in NUMBERS else read(name, value) for name, value in arguments.items())
 
 
-def read(name: str, value) -> np.ndarray:
+def read(name: str, value: Any) -> np.ndarray:
     """A value that is no tensor as an array of float32 or float64: itself, if it is one."""
     if type(value) is np.ndarray and value.dtype.type in FLOATS and value.dtype.isnative:
         return value
     return as_numpy(name, value, short=True)
 
 
-def _tensors(torch, arguments) -> tuple:
+def _tensors(torch: Namespace, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
     own = {name: value for name, value in arguments.items() if is_tensor(value)}
     dtypes = {name: dtype_of(torch, name, value, short=True) for name, value in own.items()}
     common = torch.float32
@@ -54,7 +57,7 @@ def _tensors(torch, arguments) -> tuple:
     return tuple(found)
 
 
-def _tensor(torch, name: str, value, dtype, device):
+def _tensor(torch: Namespace, name: str, value: Any, dtype: Any, device: Any) -> Array:
     array = read(name, value)
     found = _shared(array).to(dtype)
     if (found.isinf() & torch.as_tensor(np.isfinite(array))).any():
@@ -62,27 +65,27 @@ def _tensor(torch, name: str, value, dtype, device):
     return found.to(device)
 
 
-def tensors(**arguments) -> tuple:
+def tensors(**arguments: Any) -> tuple[Any, ...]:
     """The named arguments as ``alike`` reads them, all as torch tensors."""
     found = zip(arguments, alike(**arguments), strict=True)
     return tuple(value if is_tensor(value) else _shared(read(name, value)) for name, value in found)
 
 
-def require_some(**arguments) -> None:
+def require_some(**arguments: Any) -> None:
     """Raise ValueError, naming it, for an array that has no entries."""
     for name, value in arguments.items():
         if 0 in np.shape(value):
             raise ValueError(f"{name} must not be empty: its shape is {tuple(np.shape(value))}")
 
 
-def wide_tensors(**arguments) -> tuple:
+def wide_tensors(**arguments: Any) -> tuple[Any, ...]:
     """The named arguments as ``tensors`` reads them, all in the widest of their dtypes."""
     found = tensors(**arguments)
     widest = max((value.dtype for value in found), key=lambda dtype: dtype.itemsize)
     return tuple(value.to(widest) for value in found)
 
 
-def _shared(array: np.ndarray):
+def _shared(array: np.ndarray) -> Array:
     """An array as a tensor on the same memory, unless it is read-only or reversed, which torch does not take."""
     import torch
 
@@ -90,24 +93,24 @@ def _shared(array: np.ndarray):
     return torch.as_tensor(array if usable else array.copy())
 
 
-def plain(**arguments) -> tuple[np.ndarray, ...]:
+def plain(**arguments: Any) -> tuple[np.ndarray, ...]:
     """The named arguments as NumPy arrays, each of float32 or float64; Python numbers and lists in float64."""
     return tuple(_plain(name, value) for name, value in arguments.items())
 
 
-def loose(**arguments) -> tuple:
+def loose(**arguments: Any) -> tuple[Any, ...]:
     """The named arguments as ``plain`` reads them, but Python numbers as they are."""
     return tuple(
         value if type(value) in NUMBERS else _plain(name, value) for name, value in arguments.items()
     )
 
 
-def doubles(**arguments) -> tuple[np.ndarray, ...]:
+def doubles(**arguments: Any) -> tuple[np.ndarray, ...]:
     """The named arguments as NumPy arrays of float64."""
     return tuple(np.asarray(_plain(name, value), float) for name, value in arguments.items())
 
 
-def _plain(name: str, value) -> np.ndarray:
+def _plain(name: str, value: Any) -> np.ndarray:
     if not is_tensor(value):
         return read(name, value)
     dtype = dtype_of(loaded_torch(), name, value, short=True)

@@ -13,16 +13,18 @@ weight decay and adaptive steps are other flows, which do not keep them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from numerics.measures.arrays import alike
+from symdyn.arrays.backends import Array
 from symdyn.arrays.kinds import refuse
 from symdyn.catalogue.implements import implements
 
 
 @implements("single_neuron.conserved_delta")
-def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
+def single_neuron_delta(a: Array, w: Array, eta_a: Array = 1.0, eta_w: Array = 1.0) -> Array:
     """δ = η_w a² − η_a‖w‖² for a (...), w (..., d), arrays, lists or tensors; returns (...).
 
     The rates are scalars or broadcast with a. Tensors give a tensor, all else an array. Raises TypeError for complex
@@ -33,7 +35,7 @@ def single_neuron_delta(a, w, eta_a=1.0, eta_w=1.0):
 
 
 @implements("piecewise_linear.conserved_delta")
-def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
+def neuron_deltas(a: Array, W: Array, eta_a: Array = 1.0, eta_w: Array = 1.0) -> Array:
     """δ_k = η_w a_k² − η_a‖w_k‖² of f(x) = aᵀσ(Wx), for a (..., h), W (..., h, d); returns (..., h).
 
     Conserved for every piecewise linear σ without an offset. A rate is a scalar, or it belongs to the networks of
@@ -49,7 +51,7 @@ def neuron_deltas(a, W, eta_a=1.0, eta_w=1.0):
 
 
 @implements("wide_linear.conserved_balance")
-def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
+def layer_balance(A: Array, W: Array, eta_a: Array = 1.0, eta_w: Array = 1.0) -> Array:
     """Δ = η_w AAᵀ − η_a WWᵀ of f(x) = AᵀWx, for A (..., h, c), W (..., h, d); returns (..., h, h).
 
     Rates, kinds of arrays and errors as in ``neuron_deltas``.
@@ -63,7 +65,7 @@ def layer_balance(A, W, eta_a=1.0, eta_w=1.0):
     return eta_w * (A @ A.swapaxes(-1, -2)) - eta_a * (W @ W.swapaxes(-1, -2))
 
 
-def _numbers(**values):
+def _numbers(**values: Any) -> tuple[Array, ...]:
     """Weights and rates as ``numerics.measures.arrays.alike`` reads them, in float32 or float64: the squares of whole
     numbers would overflow without a word, and those of short ones lose their digits.
     """
@@ -74,11 +76,11 @@ def _numbers(**values):
     return alike(**values)
 
 
-def _is_complex(value) -> bool:
+def _is_complex(value: Any) -> bool:
     return value.is_complex() if hasattr(value, "detach") else np.iscomplexobj(value)
 
 
-def _batch(name: str, A, W) -> tuple[int, ...]:
+def _batch(name: str, A: Array, W: Array) -> tuple[int, ...]:
     """The shape (...) of a batch of networks with outgoing weights a (..., h) or A (..., h, c) and W (..., h, d)."""
     shape, axes = ("(..., h)", 1) if name == "a" else ("(..., h, c)", 2)
     try:
@@ -92,7 +94,7 @@ def _batch(name: str, A, W) -> tuple[int, ...]:
         ) from None
 
 
-def _rate(name: str, eta, batch: tuple[int, ...], axes: int):
+def _rate(name: str, eta: Array, batch: tuple[int, ...], axes: int) -> Array:
     """A rate of each network of a batch, against that many further axes; a scalar stays as it is."""
     shape = np.shape(eta)
     if shape == ():
@@ -105,7 +107,7 @@ def _rate(name: str, eta, batch: tuple[int, ...], axes: int):
 
 
 @implements("piecewise_linear.conserved_delta", "wide_linear.conserved_balance")
-def balances(network, rates: Mapping[str, float] | None = None, inputs=None) -> dict[str, object]:
+def balances(network: Any, rates: Mapping[str, float] | None = None, inputs: Any = None) -> dict[str, object]:
     """δ or Δ between every two neighbouring layers of a feed-forward torch network that have one.
 
     ``network`` is an ``nn.Sequential``, nested or not, or a list of modules, which says that they are evaluated in this
@@ -174,15 +176,15 @@ class DriftRecorder:
         recorder.drift()
     """
 
-    def __init__(self, network, quantity: Callable[[object], object]) -> None:
+    def __init__(self, network: Any, quantity: Callable[[object], object]) -> None:
         self.network = network
         self.quantity = quantity
         self.steps: list[int] = []
         self.count = 0
-        self._values: list = []
+        self._values: list[Any] = []
 
     @property
-    def values(self):
+    def values(self) -> Any:
         """What was recorded, (number of records, ...), or a dictionary of such arrays. Raises ValueError if nothing was
         recorded.
         """
@@ -207,13 +209,13 @@ class DriftRecorder:
         else:
             self._values.append(_array(value))
 
-    def attach(self, optimizer, every: int = 1) -> _Attached:
+    def attach(self, optimizer: Any, every: int = 1) -> _Attached:
         """Record now and after every ``every``-th step of the optimiser, until the context is left."""
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
         return _Attached(self, optimizer, every)
 
-    def drift(self):
+    def drift(self) -> Any:
         """sup over the records of |quantity − its first value|, elementwise. Raises ValueError if nothing was
         recorded.
         """
@@ -223,7 +225,7 @@ class DriftRecorder:
         return np.abs(values - values[0]).max(0)
 
 
-def _array(value) -> np.ndarray:
+def _array(value: Any) -> np.ndarray:
     """A copy as an array of real or complex numbers, of the digits of float32 or more."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
@@ -232,13 +234,13 @@ def _array(value) -> np.ndarray:
 
 
 class _Attached:
-    def __init__(self, recorder: DriftRecorder, optimizer, every: int) -> None:
+    def __init__(self, recorder: DriftRecorder, optimizer: Any, every: int) -> None:
         self.recorder, self.every = recorder, every
         if not recorder.steps:
             recorder.observe(0)
         self.handle = optimizer.register_step_post_hook(self._after_step)
 
-    def _after_step(self, *_) -> None:
+    def _after_step(self, *_: object) -> None:
         self.recorder.count += 1
         if self.recorder.count % self.every == 0:
             self.recorder.observe(self.recorder.count)
@@ -246,7 +248,7 @@ class _Attached:
     def __enter__(self) -> DriftRecorder:
         return self.recorder
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.detach()
 
     def detach(self) -> None:

@@ -14,8 +14,9 @@ import functools
 import random
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ GENERATORS = (
 ROWS = 16
 
 
-def trained(network) -> dict[str, nn.Parameter]:
+def trained(network: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters of a network that an optimiser moves, by their names; one that is shared has its first name.
 
     Raises TypeError for what is no module and for complex parameters; ValueError for a network that holds no numbers
@@ -84,7 +85,7 @@ def gradient_hooks(module: nn.Module) -> bool:
     return any(hooks)
 
 
-def _refuse_what_moves_along(network, found: dict[str, nn.Parameter]) -> None:
+def _refuse_what_moves_along(network: nn.Module, found: dict[str, nn.Parameter]) -> None:
     others = {
         name: value
         for name, value in [*network.named_parameters(), *network.named_buffers()]
@@ -143,7 +144,7 @@ def _reach(tensor: torch.Tensor) -> tuple[str, int, int]:
 
 def _meet(first: torch.Tensor, second: torch.Tensor) -> bool:
     low, high = (pick(_reach(first)[k], _reach(second)[k]) for k, pick in ((1, max), (2, min)))
-    if low >= high:
+    if low >= high:  # type: ignore[operator]  # numbers, at 1 and 2
         return False
     if first.is_contiguous() and second.is_contiguous():
         return True
@@ -177,7 +178,7 @@ def full_precision() -> Iterator[None]:
 
 
 @contextmanager
-def unmoved(network, attributes: bool = True) -> Iterator[Callable[[], None]]:
+def unmoved(network: object, attributes: bool = True) -> Iterator[Callable[[], None]]:
     """Within it, a network may be evaluated: afterwards it is as it was.
 
     Kept are parameters with their gradients and flags, buffers, modes, the random states of Python, NumPy, torch and of
@@ -198,7 +199,7 @@ def unmoved(network, attributes: bool = True) -> Iterator[Callable[[], None]]:
             put_back()
         if torch.get_default_dtype() is not default:
             torch.set_default_dtype(default)
-        memo: dict = {}
+        memo: dict[int, Any] = {}
         for module in kept if fresh else ():
             module.copy_buffers(memo)
 
@@ -237,7 +238,7 @@ class _Kept:
         if self.module.training is not self.training:
             self.module.training = self.training
 
-    def copy_buffers(self, memo: dict) -> None:
+    def copy_buffers(self, memo: dict[int, Any]) -> None:
         """Let copies stand for the buffers; what is shared between them stays shared."""
         if self.scripted:
             return
@@ -246,7 +247,7 @@ class _Kept:
                 self.module._buffers[name] = copy.deepcopy(buffer, memo) if buffer.is_leaf else buffer.clone()
 
 
-def _refill(container, content) -> None:
+def _refill(container: Any, content: Any) -> None:
     if isinstance(container, list):
         container[:] = content
         return
@@ -254,9 +255,9 @@ def _refill(container, content) -> None:
     container.extend(content) if isinstance(container, deque) else container.update(content)
 
 
-def _tensors(modules, attributes: bool) -> list[torch.Tensor]:
+def _tensors(modules: Iterable[nn.Module], attributes: bool) -> list[torch.Tensor]:
     """The tensors of modules whose numbers a forward might write over."""
-    found = {}
+    found = {}  # type: ignore[var-annotated]  # tensors by identity
     for module in modules:
         held = [*module._parameters.values(), *module._buffers.values()]
         if attributes and not isinstance(module, torch.jit.ScriptModule):
@@ -281,8 +282,8 @@ def _numbers_of(tensor: torch.Tensor) -> Callable[[], None]:
                 tensor.requires_grad_(flag)
             if tensor.grad is not grad:
                 tensor.grad = grad
-            if grad is not None and not _same(grad.detach(), slope):
-                grad.data.copy_(slope)
+            if grad is not None and not _same(grad.detach(), slope):  # type: ignore[arg-type]  # there is one
+                grad.data.copy_(slope)  # type: ignore[arg-type]  # as above
 
     return put_back
 
@@ -291,11 +292,11 @@ def _same(first: torch.Tensor, second: torch.Tensor) -> bool:
     return first.layout is torch.strided and not first.is_meta and torch.equal(first, second)
 
 
-def _set_bits(generator: np.random.Generator, state) -> None:
+def _set_bits(generator: np.random.Generator, state: Any) -> None:
     generator.bit_generator.state = state
 
 
-def _random_sources(modules) -> list[tuple[Callable, Callable]]:
+def _random_sources(modules: Iterable[nn.Module]) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
     """How to read and to set the state of every generator that an evaluation of modules may draw from."""
     sources = [
         (torch.get_rng_state, torch.set_rng_state),
@@ -308,11 +309,11 @@ def _random_sources(modules) -> list[tuple[Callable, Callable]]:
     for value in held:
         for kind, get, put in GENERATORS:
             if isinstance(value, kind):
-                sources.append((functools.partial(get, value), functools.partial(put, value)))
-    return sources
+                sources.append((functools.partial(get, value), functools.partial(put, value)))  # type: ignore[arg-type]  # callable
+    return sources  # type: ignore[return-value]  # callable
 
 
-def _digest(state):
+def _digest(state: Any) -> Any:
     """A state of a generator as something that can be compared."""
     if isinstance(state, torch.Tensor | np.ndarray):
         return np.asarray(state).tobytes()
@@ -321,7 +322,9 @@ def _digest(state):
     return tuple(map(_digest, state)) if isinstance(state, tuple) else state
 
 
-def jacobian(network, X, parameters: dict[str, nn.Parameter]) -> dict[str, torch.Tensor]:
+def jacobian(
+    network: nn.Module, X: torch.Tensor, parameters: dict[str, nn.Parameter]
+) -> dict[str, torch.Tensor]:
     """∂f(x)/∂p at every datum, (n, ...) for each of the parameters, by automatic differentiation.
 
     ``network(X)`` has shape (n,) for X (n, ...). Raises ValueError, with what is amiss, if the outputs are of another
@@ -335,7 +338,7 @@ def jacobian(network, X, parameters: dict[str, nn.Parameter]) -> dict[str, torch
         raise ValueError(f"X must hold at least one datum, (n, ...): it is {tuple(X.shape)} on {X.device}")
     with unmoved(network) as restore, torch.inference_mode(False), torch.enable_grad():
 
-        def evaluate(x) -> torch.Tensor:
+        def evaluate(x: torch.Tensor) -> torch.Tensor:
             # Not afterwards: a backward pass reads what the forward pass left. The copy is for activations in place.
             restore()
             return _outputs(network(x.clone()), len(x))
@@ -356,7 +359,9 @@ def jacobian(network, X, parameters: dict[str, nn.Parameter]) -> dict[str, torch
     return blocks
 
 
-def merged(blocks, parameters, rates) -> Iterator[tuple[torch.Tensor, object]]:
+def merged(
+    blocks: Mapping[str, torch.Tensor], parameters: Mapping[str, torch.Tensor], rates: Mapping[str, Any]
+) -> Iterator[tuple[torch.Tensor, Any]]:
     """Each block of a Jacobian with its rates, those of parameters in the same memory as one block.
 
     A step of descent adds to shared numbers what each of their names is given, so their derivatives add up. Raises
@@ -373,7 +378,12 @@ def merged(blocks, parameters, rates) -> Iterator[tuple[torch.Tensor, object]]:
         yield _one_block(group, blocks, parameters, rates)
 
 
-def _one_block(group: list[str], blocks, parameters, rates) -> tuple[torch.Tensor, torch.Tensor]:
+def _one_block(
+    group: list[str],
+    blocks: Mapping[str, torch.Tensor],
+    parameters: Mapping[str, torch.Tensor],
+    rates: Mapping[str, Any],
+) -> tuple[torch.Tensor, torch.Tensor]:
     if len({(parameters[name].dtype, parameters[name].device) for name in group}) > 1:
         raise ValueError(f"{' and '.join(group)} lie in the same memory as numbers of different kinds")
     start = min(parameters[name].data_ptr() for name in group)
@@ -394,12 +404,12 @@ def _one_block(group: list[str], blocks, parameters, rates) -> tuple[torch.Tenso
     return block, speed
 
 
-def _each(rate, parameter) -> torch.Tensor:
+def _each(rate: Any, parameter: torch.Tensor) -> torch.Tensor:
     rate = torch.as_tensor(rate, dtype=parameter.dtype, device=parameter.device)
     return rate.broadcast_to(parameter.shape).reshape(-1)
 
 
-def _outputs(outputs, count: int) -> torch.Tensor:
+def _outputs(outputs: Any, count: int) -> torch.Tensor:
     """One real output a datum; that of a lone datum may have any shape of one number."""
     if not isinstance(outputs, torch.Tensor):
         found = f"a {type(outputs).__name__}"
@@ -423,7 +433,9 @@ def _apart(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return ~torch.isclose(first, second, rtol=0.0, atol=reach, equal_nan=True)
 
 
-def _refuse_randomness(network, evaluate, data) -> None:
+def _refuse_randomness(
+    network: nn.Module, evaluate: Callable[[torch.Tensor], torch.Tensor], data: torch.Tensor
+) -> None:
     sources = [get for get, _ in _random_sources(list(network.modules()))]
     before = [_digest(get()) for get in sources]
     first, second = evaluate(data), evaluate(data)
@@ -437,7 +449,9 @@ def _refuse_randomness(network, evaluate, data) -> None:
         )
 
 
-def _refuse_coupled_slopes(network, evaluate, data) -> None:
+def _refuse_coupled_slopes(
+    network: nn.Module, evaluate: Callable[[torch.Tensor], torch.Tensor], data: torch.Tensor
+) -> None:
     """Raise if the derivative of an output by another datum is not zero, to the last digit.
 
     Every two data fall into different halves of the batch for some bit of their numbers.
@@ -463,7 +477,7 @@ def _refuse_coupled_slopes(network, evaluate, data) -> None:
                 raise ValueError(_coupled(network, "it has a derivative by them"))
 
 
-def _in_company(evaluate, data) -> torch.Tensor:
+def _in_company(evaluate: Callable[[torch.Tensor], torch.Tensor], data: torch.Tensor) -> torch.Tensor:
     """A lone datum with another one, if the network takes two at a time."""
     other = 1.5 * data.detach() + 0.25 if data.is_floating_point() else data.flip(-1)
     both = torch.cat([data.detach(), other]).requires_grad_(data.is_floating_point())
@@ -474,7 +488,9 @@ def _in_company(evaluate, data) -> torch.Tensor:
     return both
 
 
-def _refuse_coupled_outputs(network, evaluate, data) -> None:
+def _refuse_coupled_outputs(
+    network: nn.Module, evaluate: Callable[[torch.Tensor], torch.Tensor], data: torch.Tensor
+) -> None:
     together = evaluate(data).detach()
     for i in range(len(data)):
         try:
@@ -493,7 +509,7 @@ def _refuse_coupled_outputs(network, evaluate, data) -> None:
             )
 
 
-def _coupled(network, how: str) -> str:
+def _coupled(network: nn.Module, how: str) -> str:
     return (
         f"the output of a datum depends on the other data of its batch ({how}){_named(network, _couples)}: a kernel of "
         "two data would depend on the others. Call network.eval() if that uncouples them, or take the coupling out of "
@@ -501,7 +517,12 @@ def _coupled(network, how: str) -> str:
     )
 
 
-def _slopes(outputs, parameters, graph: bool, directions=None) -> dict[str, torch.Tensor]:
+def _slopes(
+    outputs: torch.Tensor,
+    parameters: Mapping[str, torch.Tensor],
+    graph: bool,
+    directions: torch.Tensor | None = None,
+) -> dict[str, torch.Tensor]:
     """The derivatives of an output, or of outputs along many directions at once, by each of the parameters."""
     if outputs.requires_grad:
         found = torch.autograd.grad(
@@ -523,7 +544,12 @@ def _slopes(outputs, parameters, graph: bool, directions=None) -> dict[str, torc
     )
 
 
-def _together(evaluate, data, parameters, graph: bool) -> dict[str, torch.Tensor] | None:
+def _together(
+    evaluate: Callable[[torch.Tensor], torch.Tensor],
+    data: torch.Tensor,
+    parameters: Mapping[str, torch.Tensor],
+    graph: bool,
+) -> dict[str, torch.Tensor] | None:
     """The Jacobian in one backward pass; None for a network whose backward pass cannot be mapped over its outputs."""
     outputs = evaluate(data)
     one_each = torch.eye(len(data), dtype=outputs.dtype, device=outputs.device)
@@ -535,13 +561,15 @@ def _together(evaluate, data, parameters, graph: bool) -> dict[str, torch.Tensor
         return None
 
 
-def _refuse_coupled_rows(network, blocks, row) -> None:
+def _refuse_coupled_rows(
+    network: nn.Module, blocks: Mapping[str, torch.Tensor], row: Callable[[int], dict[str, torch.Tensor]]
+) -> None:
     """Raise if the Jacobian of single data is another one, except where a datum lies on a kink."""
     count = len(next(iter(blocks.values())))
-    sizes, errors = [], []
+    sizes, errors = [], []  # type: ignore[var-annotated]  # numbers
     for i in np.unique(np.linspace(0, count - 1, ROWS).round().astype(int)).tolist():
         for values, alone in ((sizes, 0.0), (errors, row(i))):
-            parts = [block[i] - (alone[name] if alone else 0.0) for name, block in blocks.items()]
+            parts = [block[i] - (alone[name] if alone else 0.0) for name, block in blocks.items()]  # type: ignore[index]  # no number
             values.append(float(sum((part.detach().double() ** 2).sum() for part in parts)) ** 0.5)
     eps = max(torch.finfo(block.dtype).eps for block in blocks.values())
     if np.median(errors) > eps**0.5 * max(sizes):
@@ -569,7 +597,7 @@ def _couples(module: nn.Module) -> bool:
     )
 
 
-def _named(network, suspected) -> str:
+def _named(network: nn.Module, suspected: Callable[[nn.Module], bool]) -> str:
     """The modules known to be the likely cause, for a message."""
     names = [
         f"{name or 'itself'} ({type(module).__name__})"

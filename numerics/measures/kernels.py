@@ -8,17 +8,24 @@ differentiates any torch network and is the reference that the closed forms are 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numerics.measures.arrays import alike, doubles
+from symdyn.arrays.backends import Array, Namespace
 from symdyn.catalogue.implements import implements
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
 
 BLOCK = 512
 
 
 @implements("wide_linear.tangent_kernel")
-def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
+def two_layer_linear_ntk(a: Array, W: Array, X: Array, eta_a: Array = 1.0, eta_w: Array = 1.0) -> Array:
     """K = X (η_w ‖a‖² I + η_a WᵀW) Xᵀ of f(x) = aᵀW x, for a (..., h), W (..., h, d), X (n, d); returns (...,
     n, n). Raises ValueError for shapes that do not fit.
     """
@@ -31,7 +38,9 @@ def two_layer_linear_ntk(a, W, X, eta_a=1.0, eta_w=1.0):
 
 
 @implements("piecewise_linear.tangent_kernel")
-def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
+def two_layer_ntk(
+    a: Array, W: Array, X: Array, gamma: Array = 0.0, eta_a: Array = 1.0, eta_w: Array = 1.0
+) -> Array:
     """K = η_a σ(Z)ᵀσ(Z) + η_w (XXᵀ) ∘ (GᵀG) of f(x) = aᵀσ(Wx), with Z = WXᵀ and G_ki = a_k σ′(z_ki).
 
     σ(z) = max(z, γz) and σ′(0) = 1. For a (..., h), W (..., h, d), X (n, d); eta_a and eta_w are scalars or of
@@ -48,7 +57,7 @@ def two_layer_ntk(a, W, X, gamma=0.0, eta_a=1.0, eta_w=1.0):
     return (_in_blocks if large else _whole)(features, gates, X, eta_a, eta_w)
 
 
-def _check_shapes(a, W, X) -> None:
+def _check_shapes(a: Array, W: Array, X: Array) -> None:
     first, second, data = (tuple(getattr(value, "shape", ())) for value in (a, W, X))
     if len(second) < 2 or len(data) != 2 or first[-1:] != second[-2:-1] or second[-1] != data[-1]:
         raise ValueError(
@@ -56,13 +65,13 @@ def _check_shapes(a, W, X) -> None:
         )
 
 
-def _whole(features, gates, X, eta_a, eta_w):
+def _whole(features: Array, gates: Array, X: Array, eta_a: Array, eta_w: Array) -> Array:
     return _trail(eta_a) * (features.swapaxes(-1, -2) @ features) + _trail(eta_w) * (X @ X.T) * (
         gates.swapaxes(-1, -2) @ gates
     )
 
 
-def _in_blocks(features, gates, X, eta_a, eta_w):
+def _in_blocks(features: Array, gates: Array, X: Array, eta_a: Array, eta_w: Array) -> Array:
     """The kernel from its upper triangle, a band of rows at a time, with one buffer for all other products.
 
     It is made whole where there are many rates or where products may not be written in place.
@@ -83,7 +92,7 @@ def _in_blocks(features, gates, X, eta_a, eta_w):
     return kernel
 
 
-def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
+def _in_place(first: Array, features: Array, gates: Array, X: Array, eta_a: Array, eta_w: Array) -> bool:
     """Whether the products of one datum may be written into an array like their kernel ``first``.
 
     They may not where torch differentiates, backwards or forwards, maps over a batch, compiles or traces, nor between
@@ -103,7 +112,7 @@ def _in_place(first, features, gates, X, eta_a, eta_w) -> bool:
     return True
 
 
-def _empty(like, size: int):
+def _empty(like: Array, size: int) -> Array:
     """``size`` numbers in the dtype of ``like``, on its device: in memory in large pages, which NumPy asks the system
     for and torch does not.
     """
@@ -116,7 +125,7 @@ def _empty(like, size: int):
     return torch.from_numpy(np.empty(size * like.element_size(), np.uint8)).view(like.dtype)
 
 
-def _namespace(array):
+def _namespace(array: Array) -> Namespace:
     """NumPy or torch, whichever made the array."""
     if isinstance(array, np.ndarray):
         return np
@@ -126,7 +135,7 @@ def _namespace(array):
 
 
 @implements("single_neuron.neuron_kernel")
-def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):
+def single_neuron_ntk(a: Array, w: Array, X: Array, eta_a: Array = 1.0, eta_w: Array = 1.0) -> Array:
     """K = X (η_w a² I + η_a wwᵀ) Xᵀ of f(x) = a wᵀx, for a (...), w (..., d), X (n, d); returns (..., n, n).
 
     eta_a and eta_w are scalars or of shape (...). Source: Kunin et al. 2024, section 3.
@@ -136,12 +145,12 @@ def single_neuron_ntk(a, w, X, eta_a=1.0, eta_w=1.0):
     return _trail(eta_w * a * a) * (X @ X.T) + _trail(eta_a) * hidden[..., :, None] * hidden[..., None, :]
 
 
-def _trail(rate):
+def _trail(rate: Array) -> Array:
     return rate[..., None, None] if getattr(rate, "ndim", 0) else rate
 
 
 @implements("single_neuron.tangent_kernel", "single_neuron.kernel_matrix")
-def ntk(network, X, rates: Mapping[str, float]):
+def ntk(network: nn.Module, X: torch.Tensor, rates: Mapping[str, float]) -> torch.Tensor:
     """The kernel of any torch network with one output per datum, by automatic differentiation.
 
     ``network(X)`` has shape (n,) for X (n, ...); ``rates`` gives the learning rate of each trained parameter by its
@@ -167,11 +176,11 @@ def ntk(network, X, rates: Mapping[str, float]):
         for block, rate in merged(blocks, parameters, rates):
             weighted = block * rate
             kernel = kernel + weighted.reshape(len(X), -1) @ block.reshape(len(X), -1).T
-    return kernel.triu() + kernel.triu(1).T
+    return kernel.triu() + kernel.triu(1).T  # type: ignore[attr-defined]  # a tensor: there is a block
 
 
 @implements("single_neuron.kernel_distance")
-def kernel_distance(K1, K2) -> np.ndarray:
+def kernel_distance(K1: Array, K2: Array) -> np.ndarray:
     """S = 1 − ⟨K₁, K₂⟩ / (‖K₁‖ ‖K₂‖) in float64, for kernels (..., n, n) that broadcast; returns (...).
 
     Computed as ½ ‖K₁/‖K₁‖ − K₂/‖K₂‖‖²: the same number, never negative, and exact to rounding where S is
@@ -184,7 +193,7 @@ def kernel_distance(K1, K2) -> np.ndarray:
     return 0.5 * ((first - second) ** 2).sum((-2, -1))
 
 
-def _unit(kernel, name: str) -> np.ndarray:
+def _unit(kernel: Array, name: str) -> np.ndarray:
     if kernel.is_complex() if hasattr(kernel, "is_complex") else np.iscomplexobj(kernel):
         raise ValueError(f"{name} must be real, not complex")
     (kernel,) = doubles(**{name: kernel})

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -63,12 +64,12 @@ def shape_of(t: np.ndarray, loss: np.ndarray, sigma: np.ndarray) -> dict[str, ob
     }
 
 
-def _bend(t, logarithm) -> float:
+def _bend(t: np.ndarray, logarithm: np.ndarray) -> float:
     """The root mean square distance of a curve (T,) from its line of least squares."""
     return float(np.std(logarithm - np.polyval(np.polyfit(t, logarithm, 1), t)))
 
 
-def reaches(t, falling, level) -> float | None:
+def reaches(t: Any, falling: Any, level: Any) -> float | None:
     """When a falling curve has come down to a level, by interpolation; None if it has not."""
     t, falling, level = loose(t=t, falling=falling, level=level)
     require_some(t=t, falling=falling)

@@ -10,8 +10,9 @@ that the neuron is the slowest index of the axis, and "sc", after a linear layer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -19,6 +20,10 @@ from torch.nn.parameter import is_lazy
 
 from numerics.measures.evaluation import gradient_hooks, overlaps_itself, sharing_memory, unmoved
 from symdyn.arrays.kinds import refuse
+
+if TYPE_CHECKING:
+    Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d
+
 
 # How many axes lie behind that of the neurons, and how many a pool acts on.
 LAYERS = {"Linear": 0, "Conv1d": 1, "Conv2d": 2, "Conv3d": 3}
@@ -40,9 +45,9 @@ class Pair:
     """
 
     low: str
-    below: nn.Module
+    below: Layer
     high: str
-    above: nn.Module
+    above: Layer
     axis: str
     mixing: bool
 
@@ -80,7 +85,7 @@ def groups(layer: nn.Module) -> int:
     return getattr(layer, "groups", 1)
 
 
-def neighbours(network, inputs=None) -> tuple[list[Pair], list[str]]:
+def neighbours(network: Any, inputs: Any = None) -> tuple[list[Pair], list[str]]:
     """The neighbouring layers of a network that have a balance, and why the others have none.
 
     ``network`` and ``inputs`` as in ``numerics.measures.conserved.balances``, with the same errors.
@@ -106,18 +111,18 @@ def _in_order(modules: list[tuple[str, nn.Module]]) -> tuple[list[Pair], list[st
         kind = _kind(module)
         if kind in LAYERS:
             if below is not None:
-                gap = gap or _misread(low, below, name, module, axes) or _frozen(low, below, name, module)
+                gap = gap or _misread(low, below, name, module, axes) or _frozen(low, below, name, module)  # type: ignore[arg-type]  # a layer, by its kind
                 if gap:
                     gaps.append(gap)
                 else:
-                    pairs.append(Pair(low, below, name, module, axes[-1 - LAYERS[kind]], mixing))
+                    pairs.append(Pair(low, below, name, module, axes[-1 - LAYERS[kind]], mixing))  # type: ignore[arg-type]  # as above
             low, below, mixing, gap = name, module, True, ""
             axes = ("n", "c", *"s" * LAYERS[kind]) if LAYERS[kind] else (UNKNOWN, "c")
         elif below is None or gap or kind == "Identity":
             continue
         elif kind == "Flatten":
-            axes = _flattened(axes, module)
-        elif kind in POOLS and not any("c" in axis for axis in axes[-POOLS[kind] :]):
+            axes = _flattened(axes, module)  # type: ignore[assignment, arg-type]  # () before a layer
+        elif kind in POOLS and not any("c" in axis for axis in axes[-POOLS[kind] :]):  # type: ignore[var-annotated]  # as above
             mixing = mixing and "Avg" in kind
         elif kind in RESCALING:
             mixing = False
@@ -127,7 +132,7 @@ def _in_order(modules: list[tuple[str, nn.Module]]) -> tuple[list[Pair], list[st
     return pairs, [*gaps, gap] if gap else gaps
 
 
-def _modules(network, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+def _modules(network: Any, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
     if not isinstance(network, nn.Sequential) or type(network).forward is not nn.Sequential.forward:
         raise ValueError(
             f"the order of the layers of a {type(network).__name__} is not known, nor what its network does between "
@@ -155,17 +160,17 @@ def _altered(network: nn.Module) -> list[str]:
 def _example(modules: list[tuple[str, nn.Module]], altered: list[str]) -> torch.Tensor:
     """Random vectors for a first layer that is linear."""
     first = modules[0][1] if modules else None
-    if _kind(first) != "Linear" or is_lazy(first.weight):
+    if _kind(first) != "Linear" or is_lazy(first.weight):  # type: ignore[union-attr, arg-type]  # Linear is not None
         raise ValueError(
             f"hooks, or a forward of its own, may change what {' and '.join(altered)} returns: give inputs=X, a batch "
             "on which what is conserved can be checked"
         )
     generator = torch.Generator().manual_seed(0)
-    inputs = torch.randn(PROBES, first.in_features, dtype=torch.float64, generator=generator)
-    return inputs.to(first.weight)
+    inputs = torch.randn(PROBES, first.in_features, dtype=torch.float64, generator=generator)  # type: ignore[union-attr, arg-type]  # as above
+    return inputs.to(first.weight)  # type: ignore[union-attr, arg-type]  # as above
 
 
-def _evaluated(network, inputs) -> list[tuple[str, nn.Module]]:
+def _evaluated(network: Any, inputs: Any) -> list[tuple[str, nn.Module]]:
     """The modules of a network that have no others within them, in the order in which it evaluates them."""
     if not isinstance(network, nn.Module):
         raise TypeError(
@@ -189,18 +194,20 @@ def _evaluated(network, inputs) -> list[tuple[str, nn.Module]]:
     return found
 
 
-def _noting(name: str, module: nn.Module, found: list):
+def _noting(name: str, module: nn.Module, found: list[Any]) -> Callable[..., None]:
     return lambda *_: found.append((name, module))
 
 
-def _given(inputs, scale: float = 1.0):
+def _given(inputs: Any, scale: float = 1.0) -> torch.Tensor:
     if not isinstance(inputs, torch.Tensor):
         raise TypeError(f"inputs must be a batch of data as a torch tensor, not a {type(inputs).__name__}")
     refuse("inputs", inputs)
     return inputs.detach() * scale if inputs.is_floating_point() else inputs.detach().clone()
 
 
-def _checked(network, inputs, pairs: list[Pair], gaps: list[str]) -> tuple[list[Pair], list[str]]:
+def _checked(
+    network: nn.Module, inputs: torch.Tensor, pairs: list[Pair], gaps: list[str]
+) -> tuple[list[Pair], list[str]]:
     """What of the balances the network really conserves: the gradients of a random loss say so.
 
     Along the gradient flow, d/dt Δ = −(M + Mᵀ) with M = A (∂L/∂A)ᵀ − W (∂L/∂W)ᵀ, up to rates.
@@ -213,20 +220,20 @@ def _checked(network, inputs, pairs: list[Pair], gaps: list[str]) -> tuple[list[
             if found is not None:
                 moved[pair].append(found)
     kept = []
-    for pair, found in moved.items():
+    for pair, found in moved.items():  # type: ignore[assignment]  # a list now
         between = f"layers {pair.low} and {pair.high}"
         if not found:
             gaps.append(f"the loss of these inputs has no finite derivative by {between}")
-        elif not all(diagonal for _, diagonal in found):
+        elif not all(diagonal for _, diagonal in found):  # type: ignore[misc, has-type]  # a list now
             gaps.append(
                 f"what the network does between {between}, beside its modules, does not keep their balance"
             )
         else:
-            kept.append(replace(pair, mixing=pair.mixing and all(whole for whole, _ in found)))
+            kept.append(replace(pair, mixing=pair.mixing and all(whole for whole, _ in found)))  # type: ignore[misc, has-type]  # a list now
     return kept, gaps
 
 
-def _loss_slopes(network, inputs) -> dict[int, torch.Tensor]:
+def _loss_slopes(network: nn.Module, inputs: torch.Tensor) -> dict[int, torch.Tensor]:
     """The derivatives of a random linear loss of the outputs by the parameters of a network, by their identity."""
     parameters = [value for value in network.parameters() if value.requires_grad]
     with unmoved(network), torch.inference_mode(False), torch.enable_grad():
@@ -267,7 +274,7 @@ def _conserved(pair: Pair, slopes: dict[int, torch.Tensor]) -> tuple[bool, bool]
     return not wrong.any(), not wrong.diagonal().any()
 
 
-def _kind(module) -> str:
+def _kind(module: object) -> str:
     """The name of a class of torch.nn, and of no other class: what a subclass computes is not known."""
     name = type(module).__name__
     return name if getattr(nn, name, None) is type(module) else ""
@@ -296,7 +303,7 @@ def _refuse_derived_and_shared(modules: list[tuple[str, nn.Module]]) -> None:
     held = {f"{place}.{part}": value for place, _, part, value in owners}
     names = {f"{place}.{part}": (name, part, modules[place][1]) for place, name, part, _ in owners}
     for group in sharing_memory(held):
-        part = next((names[key][1] for key in group if isinstance(names[key][2], kinds)), None)
+        part = next((names[key][1] for key in group if isinstance(names[key][2], kinds)), None)  # type: ignore[assignment]  # or None
         if part is not None:
             sharers = " and ".join(names[key][0] for key in group)
             raise ValueError(f"{sharers} share a {part}: shared parameters have no balance of their own")
@@ -308,7 +315,7 @@ def _refuse_derived_and_shared(modules: list[tuple[str, nn.Module]]) -> None:
             )
 
 
-def _flattened(axes: tuple[str, ...], flatten) -> tuple[str, ...]:
+def _flattened(axes: tuple[str, ...], flatten: nn.Flatten) -> tuple[str, ...]:
     if axes[0] == UNKNOWN:
         # How many axes stand before the neurons of a linear layer is not known, but none stands behind them.
         return (UNKNOWN, "sc")
@@ -318,7 +325,7 @@ def _flattened(axes: tuple[str, ...], flatten) -> tuple[str, ...]:
     return (*axes[:start], "".join(axes[start : end + 1]), *axes[end + 1 :])
 
 
-def _misread(low: str, below, high: str, above, axes: tuple[str, ...]) -> str:
+def _misread(low: str, below: Layer, high: str, above: Layer, axes: tuple[str, ...]) -> str:
     """Why the layer above acts along another axis than that of the neurons; nothing if it does not."""
     behind = LAYERS[_kind(above)]
     axis = axes[-1 - behind] if len(axes) > behind else UNKNOWN
@@ -333,7 +340,7 @@ def _misread(low: str, below, high: str, above, axes: tuple[str, ...]) -> str:
     return ""
 
 
-def _frozen(low: str, below, high: str, above) -> str:
+def _frozen(low: str, below: Layer, high: str, above: Layer) -> str:
     """Why what is frozen breaks the balance; nothing if it does not.
 
     The loss L of a homogeneous neuron has w·∂L/∂w + b ∂L/∂b = a·∂L/∂a. If b does not move, d‖a‖² − d‖w‖² leaves

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,7 +21,7 @@ class WideLinear(nn.Module):
     [[4.0]]
     """
 
-    def __init__(self, A0, W0) -> None:
+    def __init__(self, A0: Any, W0: Any) -> None:
         super().__init__()
         A, W = floating(A0=A0, W0=W0)
         if A.ndim < 2 or W.ndim < 2 or A.shape[:-1] != W.shape[:-1]:
@@ -47,7 +48,7 @@ class DeepLinear(nn.Module):
     ValueError for shapes that do not fit.
     """
 
-    def __init__(self, a0, Ws: Sequence) -> None:
+    def __init__(self, a0: Any, Ws: Sequence[Any]) -> None:
         super().__init__()
         a, *layers = floating(a0=a0, **{f"W{place}": W for place, W in enumerate(Ws, start=1)})
         widths = [W.shape[-2:] for W in layers if W.ndim >= 2]

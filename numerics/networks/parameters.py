@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from numerics.measures.arrays import tensors
 
 
-def floating(**starts) -> list[torch.Tensor]:
+def floating(**starts: Any) -> list[torch.Tensor]:
     """The named starts as tensors of their own device, of float32 or float64; Python and NumPy numbers become float64.
 
     Short floats become float32 and integers float64, as ``numerics.measures.arrays`` has it. Raises ValueError if the
@@ -20,6 +22,6 @@ def floating(**starts) -> list[torch.Tensor]:
     return list(found.values())
 
 
-def _start(name: str, value) -> torch.Tensor:
+def _start(name: str, value: Any) -> torch.Tensor:
     tensor = tensors(**{name: value})[0].detach()
     return tensor if isinstance(value, torch.Tensor) else tensor.double()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -20,7 +22,7 @@ class SingleNeuron(nn.Module):
     [4.0]
     """
 
-    def __init__(self, a0, w0) -> None:
+    def __init__(self, a0: Any, w0: Any) -> None:
         super().__init__()
         a, w = floating(a0=a0, w0=w0)
         if w.ndim == 0 or w.shape[:-1] != a.shape:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -28,7 +30,7 @@ class TwoLayer(nn.Module):
     [-1.0, 2.0]
     """
 
-    def __init__(self, a0, W0, gamma: float = 0.0) -> None:
+    def __init__(self, a0: Any, W0: Any, gamma: float = 0.0) -> None:
         super().__init__()
         a, W = floating(a0=a0, W0=W0)
         if a.ndim == 0 or W.shape[:-1] != a.shape:

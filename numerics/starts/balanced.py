@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numerics.measures.arrays import doubles
@@ -9,7 +11,9 @@ from symdyn.catalogue.implements import implements
 
 
 @implements("single_neuron.weights_from_mu")
-def single_neuron_start(beta0, delta, eta_a=1.0, eta_w=1.0, sign: int = 1):
+def single_neuron_start(
+    beta0: Any, delta: Any, eta_a: Any = 1.0, eta_w: Any = 1.0, sign: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """The parameters (a, w) of f(x) = a wᵀx with predictor a w = β₀ and conserved quantity δ, on the sheet of
     a given sign.
 

@@ -9,31 +9,33 @@ values.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numerics.measures.arrays import doubles, loose, plain, require_some
 from numerics.training.linear_descent import orthonormal
 
 
-def learned_weights(sigma_yx, N_h: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def learned_weights(sigma_yx: Any, N_h: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Zero-balanced weights W1 = R √S Vᵀ (N_h, N_i) and W2 = U √S Rᵀ (N_o, N_h) that compute Σ = U S Vᵀ (N_o, N_i).
 
     R has orthonormal columns from the uniform law. Raises ValueError for fewer hidden neurons than min(N_i, N_o).
     """
-    U, S, Vt = np.linalg.svd(*doubles(sigma_yx=sigma_yx), full_matrices=False)
+    U, S, Vt = np.linalg.svd(*doubles(sigma_yx=sigma_yx), full_matrices=False)  # type: ignore[call-overload]  # of one array
     if S.size > N_h:
         raise ValueError(f"a task with {S.size} modes needs as many hidden neurons at least, got {N_h}")
     R, root = orthonormal(N_h, S.size, generator), np.sqrt(S)
     return (R * root) @ Vt, (U * root) @ R.T
 
 
-def on_wrong_side(W1, W2, sigma_yx) -> np.ndarray:
+def on_wrong_side(W1: Any, W2: Any, sigma_yx: Any) -> np.ndarray:
     """Whether det(W2 W1) det(Σ) < 0 (...), for square Σ (..., N, N): the start is on the separatrix of Σ."""
     W1, W2, sigma_yx = plain(W1=W1, W2=W2, sigma_yx=sigma_yx)
     return np.linalg.slogdet(W2 @ W1)[0] * np.linalg.slogdet(sigma_yx)[0] < 0
 
 
-def to_learnable_side(W1, W2, sigma_yx) -> tuple[np.ndarray, np.ndarray]:
+def to_learnable_side(W1: Any, W2: Any, sigma_yx: Any) -> tuple[np.ndarray, np.ndarray]:
     """The same weights, with the first row of W2 (..., N, N_h) reflected where the start is on the wrong side."""
     W1, W2 = plain(W1=W1, W2=W2)
     sign = np.where(on_wrong_side(W1, W2, sigma_yx), -1.0, 1.0)[..., None, None]
@@ -41,7 +43,7 @@ def to_learnable_side(W1, W2, sigma_yx) -> tuple[np.ndarray, np.ndarray]:
     return W1, np.where(first, sign, 1.0) * W2
 
 
-def crossing(times, rising, level=0.0) -> np.ndarray:
+def crossing(times: Any, rising: Any, level: Any = 0.0) -> np.ndarray:
     """When ``rising`` (..., T) first is at least ``level``, (...): linear between ``times`` (T,), +inf if never."""
     times, rising, level = loose(times=times, rising=rising, level=level)
     require_some(times=times)
@@ -55,7 +57,7 @@ def crossing(times, rising, level=0.0) -> np.ndarray:
     return np.where(reached.any(-1), found, np.inf)
 
 
-def finite_or_none(time) -> float | None:
+def finite_or_none(time: Any) -> float | None:
     """A time as it is stored: None for what never happens."""
     (time,) = loose(time=time)
     return float(time) if np.isfinite(time) else None

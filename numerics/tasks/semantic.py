@@ -55,7 +55,7 @@ def hierarchy(
         raise ValueError(
             f"strengths must be four numbers, for the mean and three levels: got {len(strengths)}"
         )
-    s = np.repeat(*doubles(strengths=strengths), (1, 1, 2, 4))
+    s = np.repeat(*doubles(strengths=strengths), (1, 1, 2, 4))  # type: ignore[call-overload]  # of one array
     F = np.eye(8) if features is None else doubles(features=features)[0]
     if F.ndim != 2 or F.shape[1] != 8 or not np.allclose(F.T @ F, np.eye(8), atol=1e-10):
         raise ValueError(f"features must have 8 orthonormal columns, one a mode; its shape is {F.shape}")

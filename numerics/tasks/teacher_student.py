@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,7 +70,7 @@ def outputs(a: torch.Tensor, W: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
     return (a[..., None, :] @ torch.relu(W @ X.mT)).squeeze(-2)
 
 
-def relative_scale(tau, delta) -> np.ndarray:
+def relative_scale(tau: Any, delta: Any) -> np.ndarray:
     """The α that solves δ = τ²(α² − α⁻²), for tau > 0 and delta that broadcast.
 
     A balanced neuron of unit size, |a| = ‖w‖ = 1, scaled to τα and τ/α has |a|‖w‖ = τ² and a² − ‖w‖² = δ. The
@@ -82,7 +83,7 @@ def relative_scale(tau, delta) -> np.ndarray:
     return np.where(delta >= 0, large, 1 / large)
 
 
-def students(task: Task, tau, delta) -> tuple[torch.Tensor, torch.Tensor]:
+def students(task: Task, tau: Any, delta: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """The base student at each (τ, δ), w τ/α and a τα: a (B, h) and W (B, h, d) for tau and delta (B,).
 
     Rounded to float32 after each factor: τ and δ are met to seven digits.
@@ -101,7 +102,7 @@ def unit_rows(generator: torch.Generator, rows: int, d: int) -> torch.Tensor:
     return (points / points.norm(dim=1, keepdim=True)).double()
 
 
-def _neurons(generator, width: int, drawn: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _neurons(generator: torch.Generator, width: int, drawn: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
     for fan_in, fan_out in ((d, width), (width, 1)):
         bound = 1 / math.sqrt(fan_in)
         torch.empty(fan_out, fan_in).uniform_(-bound, bound, generator=generator)

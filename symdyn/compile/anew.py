@@ -125,7 +125,7 @@ def differentiable(torch: Any) -> Any:
             return tuple(torch.as_tensor(y, device=rows[0].device) for y in found)
 
         @staticmethod
-        @once_differentiable  # type: ignore[untyped-decorator]
+        @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
         def backward(ctx: Any, *upstream: Any) -> tuple[Any, ...]:
             rows = [plain(x) for x in ctx.saved_tensors]
             weights = [plain(g) for g in upstream]

@@ -110,7 +110,7 @@ def hidden_layers(depth: Any) -> int:
 
 
 def _is_positive_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1  # type: ignore[operator]  # Integral says nothing of order
 
 
 @implements("deep_linear.closed_preconditioner")
@@ -214,8 +214,8 @@ def _orthogonal(n: int, generator: Any) -> Array:
     """An orthogonal matrix, uniformly distributed: Q of a Gaussian matrix, with the signs of R's diagonal."""
     if _is_torch(generator):
         torch = arrays.loaded_torch()
-        drawn = torch.randn((n, n), generator=generator, device=generator.device)
-        q, r = torch.linalg.qr(drawn)
+        drawn = torch.randn((n, n), generator=generator, device=generator.device)  # type: ignore[union-attr]  # torch has made the generator
+        q, r = torch.linalg.qr(drawn)  # type: ignore[union-attr]  # as above
     else:
         q, r = np.linalg.qr(generator.standard_normal((n, n)))
     diagonal = r.diagonal()

@@ -16,6 +16,8 @@ Theorem 15 of the paper: s = ‖β‖^{2/(L+1)} and Φ = (L+1)/(L+2) ‖β‖^{(
 
 from __future__ import annotations
 
+import random
+
 import sympy as sp
 
 from derivations.deep_linear.preconditioning.rich import M, M_inverse, drawn, layered, log_norm, nonzero, rho
@@ -35,7 +37,7 @@ from derivations.deep_linear.symbols import (
 from symdyn.calculus.gram import Combination, Flow, gradient, inner, norm2, substitute
 from symdyn.calculus.isotropic import hessian
 from symdyn.catalogue.result import result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.inference import Characterised
 from symdyn.statements.kinds import (
     Asymptotic,
@@ -61,7 +63,7 @@ flow = Flow(
 
 
 @result(domain=moving, uses=("deep_linear.closed_preconditioner", "deep_linear.norm_of_beta"))
-def dual_variable():
+def dual_variable() -> Conjunction:
     """The dual variable of a square isotropic network is s^{-L/2} β = ‖a‖ β/‖β‖, for every balance δ ≤ 0 and any depth.
 
     That ṡ = -2βᵀr is the flow of the read-out, d‖a‖²/dt = -2aᵀP_L r; it conserves δ.
@@ -94,7 +96,7 @@ Phi_curve = (s + delta) * s**half - s ** (half + 1) / (L + 2)
 
 
 @result(domain=along_curve, uses=("deep_linear.dual_variable",))
-def balanced_potential():
+def balanced_potential() -> Minimiser:
     """The potential of a square isotropic network, for every balance δ ≤ 0.
 
     Its slope in ‖β‖ is ‖a‖, so that its Hessian has the eigenvalue ‖a‖/‖β‖ = s^{-L/2} across β and d‖a‖/d‖β‖ along β.
@@ -133,7 +135,7 @@ dual_rich = x ** (-L / (2 * (L + 1))) * beta
     requires=(layered,),
     uses=("deep_linear.rich_inverse",),
 )
-def rich_potential():
+def rich_potential() -> Characterised:
     """The potential and the warp of time in the rich limit: M⁻¹ = g ∇²Φ with g = ‖β‖^{-L/(L+1)}."""
 
     def facts(value: sp.Expr) -> tuple[Identity, ...]:
@@ -152,7 +154,7 @@ falling = Flow({dual: -warp * r, pull: warp * r})
 near_zero = Domain((s, e, L), (), (Cell("e > 0", {e: 1, L: 1}, {s: sp.exp(log_s)}, reason="s > 0"),))
 
 
-def drawn_start(rng, dimension):
+def drawn_start(rng: random.Random, dimension: int) -> Point:
     """β_0 with the logarithm of its length."""
     point = drawn(rng, dimension)
     return {beta0: point[beta], log_norm: point[log_norm]}
@@ -179,7 +181,7 @@ at_start = Domain(
     domain=nonzero,
     uses=("deep_linear.rich_potential", "deep_linear.balanced_potential", "single_neuron.bregman_projection"),
 )
-def implicit_bias():
+def implicit_bias() -> Minimiser:
     """The interpolator that a deep linear network learns in the rich limit δ → 0.
 
     The dual variable ∇Φ(β) moves along -r = -Xᵀρ, so that ∇Φ(β_∞) - ∇Φ(β_0) lies in row(X); as Φ is strictly convex,

@@ -53,7 +53,7 @@ solved = Domain(
 
 
 @result(domain=solved, uses=("deep_linear.balanced_potential", "deep_linear.implicit_bias"))
-def interpolator():
+def interpolator() -> Minimiser:
     """The interpolator that a square isotropic network learns, for every balance δ ≤ 0.
 
     Its dual variable is s^{-L/2} X⁺y + u: in the null space it has not moved. The function of s that has to vanish

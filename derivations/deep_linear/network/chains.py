@@ -15,7 +15,17 @@ from typing import Any
 import sympy as sp
 
 from derivations.deep_linear.symbols import d, delta, h
-from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orthonormal_columns, rule, vector
+from symdyn.calculus.matrix import (
+    Declaration,
+    Expression,
+    Rules,
+    cayley,
+    eye,
+    matrix,
+    orthonormal_columns,
+    rule,
+    vector,
+)
 
 TRIPLES = ((3, 4, 5), (4, 3, 5), (5, 12, 13), (12, 5, 13), (3, 0, 3))
 """(n, m, k) with n² + m² = k²."""
@@ -27,14 +37,16 @@ s = norm2_a - delta
 """‖a‖² - δ."""
 
 
-def layers(depth: int) -> list:
+def layers(depth: int) -> list[Expression]:
     """W_1 (h × d) and W_2, …, W_depth (h × h)."""
     return [
         matrix(f"W{number}", h, d if number == 1 else h, f"W_{{{number}}}") for number in range(1, depth + 1)
     ]
 
 
-def drawn_chain(rng: random.Random, rows: int, cols: int, depth: int) -> tuple[Any, list, Any]:
+def drawn_chain(
+    rng: random.Random, rows: int, cols: int, depth: int
+) -> tuple[sp.Matrix, list[sp.Matrix], sp.Expr]:
     """Rational a, (W_1, …, W_depth) and δ of an isotropic network, W_1 of shape rows × cols, rows ≤ cols."""
     n, m, k = (sp.Rational(i, 6) for i in rng.choice(TRIPLES))
     middle = sp.diag(k, *([m] * (rows - 1)))
@@ -43,7 +55,7 @@ def drawn_chain(rng: random.Random, rows: int, cols: int, depth: int) -> tuple[A
     return n * frames[-1][:, 0], weights, -(m**2)
 
 
-def isotropic(depth: int) -> tuple[list, Rules]:
+def isotropic(depth: int) -> tuple[list[Expression], Rules]:
     """The layers of an isotropic network, and its rules, completed so that words have one normal form."""
     W = layers(depth)
     rules = [rule(above.T @ above, below @ below.T) for below, above in pairwise(W)]

@@ -45,7 +45,7 @@ def readout_defect() -> Any:
 
 
 @result(ledger=("kunin2024.deep-isotropic-gaussian",), domain=scales, uses=("deep_linear.isotropic_network",))
-def gaussian_defects():
+def gaussian_defects() -> InDistribution:
     """A Gaussian start of any width is not isotropic: entries of its defects vanish as d → ∞, their norms do not.
 
     The first two facts are mean squares in fixed directions u, v. The next three are about squared norms: for each
@@ -85,7 +85,7 @@ def gaussian_defects():
     domain=scales,
     severity="substantive",
 )
-def printed_gaussian_defects():
+def printed_gaussian_defects() -> Limit:
     """As the paper says, with the δ = -σ² that comes nearest: the defect, relative to the balance δ I, would vanish.
 
     Its squared norm tends to that of δ I itself.

@@ -28,7 +28,7 @@ eta_l, eta_u = sp.symbols("eta_l eta_u", real=True)
 
 
 @result(ledger=("kunin2024.deep-isotropic-definition",))
-def isotropic_network():
+def isotropic_network() -> Conjunction:
     """An isotropic network: the read-out balances the last layer up to δ I, and the layers balance each other.
 
     The rules are consistent, because rational weights satisfy them, and δ is determined by them.
@@ -47,7 +47,7 @@ def orthogonal_layers() -> tuple[Any, Any, Rules]:
 
 
 @result(ledger=("kunin2024.deep-isotropic-orthogonal-example",), uses=("deep_linear.isotropic_network",))
-def orthogonal_start():
+def orthogonal_start() -> Conjunction:
     """A read-out of zero with layers W_l = α O_l, O_l orthogonal, is isotropic with δ = -α²."""
     lower, upper, rules = orthogonal_layers()
     below, above = alpha * lower, alpha * upper
@@ -59,7 +59,7 @@ def orthogonal_start():
 
 
 @result(ledger=("kunin2024.deep-isotropic-conserved",), uses=("deep_linear.layer_velocity",))
-def conserved_structure():
+def conserved_structure() -> Conjunction:
     """Gradient flow conserves what makes a network isotropic, for every loss.
 
     With P the layers below two consecutive ones, q what is above them, and r the gradient of the loss in β, their
@@ -92,7 +92,7 @@ def across_the_readout() -> tuple[Any, Any, Rules]:
 
 
 @result(uses=("deep_linear.isotropic_network",))
-def possible_balances():
+def possible_balances() -> Existence:
     """With two or more hidden neurons an isotropic network has δ ≤ 0, and ‖a‖² ≥ δ; all such are possible.
 
     For v across a, ‖W_Lᵀv‖² = -δ‖v‖² cannot be negative. Conversely W = α O + (ρ - α) ûûᵀO has

@@ -33,7 +33,7 @@ a = vector("a", h)
 
 
 @result(ledger=("kunin2024.deep-model",))
-def model():
+def model() -> Existence:
     """The deep linear network is linear in its input, with the predictor β = W_1ᵀ⋯W_Lᵀa.
 
     One layer moves from the forward to the backward side, whatever stands on either: applied L times, f(x) = βᵀx. With
@@ -55,7 +55,7 @@ def model():
     quote=r"$f(x;\theta)=a^\top\prod_{l=1}^LW_l\,x$",
     severity="convention",
 )
-def printed_model():
+def printed_model() -> MatrixIdentity:
     """As printed, with one order of the product sign in f and in β = ∏_l W_lᵀa, later layers on the left.
 
     The opposite order in both, f = aᵀW_1W_2x and β = W_1ᵀW_2ᵀa, is the same with the two layers exchanged. The order
@@ -66,7 +66,7 @@ def printed_model():
 
 
 @result(uses=("deep_linear.model",))
-def layer_velocity():
+def layer_velocity() -> Existence:
     """Every layer moves β by -‖q‖² PᵀP r along its own gradient flow, and the read-out by -P_LᵀP_L r.
 
     Together, β̇ = -M r with M = P_LᵀP_L + Σ_l ‖q_l‖² P_{l-1}ᵀP_{l-1} for any weights, P_0 = I and q_L = a. M is positive

@@ -52,7 +52,7 @@ def lemma_14(gram: Any, depth: int) -> Any:
     ledger=("kunin2024.lemma14-M",),
     uses=("deep_linear.layer_velocity", "deep_linear.forward_products", "deep_linear.backward_signals"),
 )
-def isotropic_dynamics():
+def isotropic_dynamics() -> Existence:
     """The dynamics of β in an isotropic network, preconditioned by a polynomial in ‖a‖² and W_1ᵀW_1.
 
     M is positive semidefinite as in `layer_velocity`; s‖a‖² = ‖W_Lᵀa‖² ≥ 0. Written out for up to three layers.
@@ -104,7 +104,7 @@ def square_layer() -> tuple[Any, Any, Rules]:
 
 
 @result(uses=("deep_linear.backward_signals",))
-def first_layer():
+def first_layer() -> Existence:
     """The first layer of a square isotropic network is a function of β and s: W_1ᵀW_1 = ββᵀ/s^L - δ I.
 
     One layer is turned round by W Wᵀ ↦ W⁻¹(W Wᵀ)W, where W⁻¹q_l = q_{l-1}/s; from the read-out on, where c = 1, this
@@ -155,7 +155,7 @@ unbalanced = Domain(
 
 
 @result(domain=unbalanced, uses=("deep_linear.first_layer", "deep_linear.isotropic_dynamics"))
-def closed_preconditioner():
+def closed_preconditioner() -> Existence:
     """The preconditioner of a square isotropic network in closed form, M = s^L I + (L/s) ββᵀ with s^L(s + δ) = ‖β‖².
 
     With b = s - e = ‖a‖² the geometric sum is b Σ_L = s^L - e^L, from Σ_{L+1} = s Σ_L + e^L. The last fact is

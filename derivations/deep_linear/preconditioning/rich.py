@@ -65,7 +65,7 @@ M_inverse = Isotropic.unnormalised(x ** (-L / (L + 1)), -L / (L + 1) * x ** (-(2
     domain=nonzero,
     uses=("deep_linear.norm_of_beta", "deep_linear.outer_product_of_beta", "deep_linear.first_layer"),
 )
-def rich_gram():
+def rich_gram() -> Existence:
     """The read-out and the first layer as functions of β, in the limit δ → 0 at a fixed β ≠ 0.
 
     As δ = ‖β‖² s^{-L} - s falls strictly with s, s and then ‖a‖² = s + δ and W_1ᵀW_1 = ββᵀ/s^L - δ I are continuous
@@ -93,7 +93,7 @@ def rich_gram():
     requires=invertible,
     uses=("deep_linear.rich_gram", "deep_linear.isotropic_dynamics", "deep_linear.closed_preconditioner"),
 )
-def rich_preconditioner():
+def rich_preconditioner() -> Characterised:
     """The preconditioner in the rich limit, from Lemma 14 with ‖a‖² = s and W_1ᵀW_1 of rank one.
 
     Across β the first L - 1 powers of W_1ᵀW_1 in Lemma 14 vanish and the identity is left, with ‖a‖² s^{L-1}; along β
@@ -117,7 +117,7 @@ def rich_preconditioner():
     requires=invertible,
     uses=("deep_linear.rich_preconditioner",),
 )
-def rich_inverse():
+def rich_inverse() -> Characterised:
     """The inverse of the preconditioner in the rich limit."""
 
     def facts(value: Isotropic) -> tuple[Identity, ...]:
@@ -132,7 +132,7 @@ def rich_inverse():
     domain=nonzero,
     severity="typo",
 )
-def printed_rich_inverse():
+def printed_rich_inverse() -> Identity:
     """As printed, with a plus: for L = d = 1 the product M M⁻¹ would be 3 instead of 1.
 
     The next line of the proof uses the right one.

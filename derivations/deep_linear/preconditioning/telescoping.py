@@ -17,7 +17,7 @@ import sympy as sp
 
 from derivations.deep_linear.network.chains import a, aa, drawn_chain, isotropic, norm2_a, s
 from derivations.deep_linear.symbols import d, delta, h
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, vector
+from symdyn.calculus.matrix import Declaration, Expression, Rules, eye, matrix, rule, vector
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Existence
 from symdyn.statements.matrix import MatrixIdentity
@@ -77,7 +77,7 @@ def at_the_top() -> Rules:
 
 
 @result(uses=("deep_linear.isotropic_network",))
-def forward_products():
+def forward_products() -> Existence:
     """In an isotropic network P_lᵀP_l = G^l with G = W_1ᵀW_1, P_l = W_l⋯W_1.
 
     From P_1 = W_1 on, by induction: WᵀW = VVᵀ for the next layer W and the last, V.
@@ -97,7 +97,7 @@ def forward_products():
 
 
 @result(uses=("deep_linear.isotropic_network",))
-def backward_signals():
+def backward_signals() -> Existence:
     """Going down an isotropic network the read-out stays an eigenvector, and each layer multiplies ‖q‖² by ‖a‖² - δ.
 
     From q_L = a on, by induction: q_{l-1} = W_lᵀq_l, and W_{l-1}W_{l-1}ᵀ = W_lᵀW_l.
@@ -115,7 +115,7 @@ def backward_signals():
     )
 
 
-def predictor(W: list) -> Any:
+def predictor(W: list[Expression]) -> Expression:
     """β = W_1ᵀ⋯W_Lᵀa."""
     signal = a
     for layer in reversed(W):
@@ -124,7 +124,7 @@ def predictor(W: list) -> Any:
 
 
 @result(ledger=("kunin2024.lemma13-norm",), uses=("deep_linear.backward_signals",))
-def norm_of_beta():
+def norm_of_beta() -> Existence:
     """The squared norm of β in an isotropic network, ‖β‖² = ‖a‖²(‖a‖² - δ)^L.
 
     The backward signal starts as a and is multiplied L times by s = ‖a‖² - δ. Written out for up to three layers.
@@ -144,7 +144,7 @@ def norm_of_beta():
 
 
 @result(ledger=("kunin2024.lemma13-outer",), uses=("deep_linear.forward_products",))
-def outer_product_of_beta():
+def outer_product_of_beta() -> Existence:
     """The outer product of β in an isotropic network, ββᵀ = G^{L+1} + δ G^L with G = W_1ᵀW_1.
 
     Because β = P_Lᵀa, and aaᵀ = W_L W_Lᵀ + δ I. Written out for up to three layers.
@@ -185,7 +185,7 @@ def telescoped(depth: int, exponent: int, sizes: Any) -> tuple[MatrixIdentity, M
 
 
 @result(ledger=("kunin2024.lemma13-proof-telescoping",), uses=("deep_linear.norm_of_beta",))
-def telescoped_norm():
+def telescoped_norm() -> Existence:
     """The squared norm of β as a telescoped product, with one factor W_L W_Lᵀ for each hidden layer."""
     return Existence(
         r"$\|\beta\|^2$ has one factor $W_LW_L^\top=aa^\top-\delta I_h$ for each of the L hidden layers",
@@ -199,7 +199,7 @@ def telescoped_norm():
     quote=r"$\|\beta\|^2=a^\top(W_LW_L^\top)^da=a^\top(aa^\top-\delta\mathbf I_h)^da$",
     severity="typo",
 )
-def printed_telescoped_norm():
+def printed_telescoped_norm() -> Existence:
     """As printed, with the input dimension d in place of L in the exponent.
 
     With one hidden layer and d = 2 it is off by the factor ‖a‖² - δ.

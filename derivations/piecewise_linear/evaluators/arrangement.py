@@ -111,7 +111,7 @@ def activation_regions(W: object, *deeper: object, gamma: object = 0) -> Regions
 
 
 @implements("piecewise_linear.two_colours", "piecewise_linear.parity_rule")
-def two_colouring(regions: object, *deeper: object, gamma: object = 0) -> np.ndarray | None:
+def two_colouring(regions: Any, *deeper: object, gamma: object = 0) -> np.ndarray | None:
     """Two colours for the activation regions such that neighbours differ, or None where there are none.
 
     Around the origin the colours have to alternate: this is possible exactly if the number of regions is even or a cone
@@ -242,7 +242,7 @@ def _functionals(point: Ray, layers: Sequence[Layer], slope: Fraction) -> list[l
     for layer in layers[1:]:
         active = [tuple((1 if _at(g, point) > 0 else slope) * e for e in g) for g in found[-1]]
         found.append(
-            [tuple(sum(v * g[i] for v, g in zip(row, active, strict=True)) for i in (0, 1)) for row in layer]
+            [tuple(sum(v * g[i] for v, g in zip(row, active, strict=True)) for i in (0, 1)) for row in layer]  # type: ignore[misc]  # of one term at least
         )
     return found
 

@@ -92,7 +92,7 @@ start_balance, start_norm = total * (ratio - dimension / ratio), dimension * tot
     domain=labels,
     uses=("piecewise_linear.balances_at_random",),
 )
-def movement_by_fitting():
+def movement_by_fitting() -> Existence:
     """On the rich side of the boundary no network fits a label without its first layer growing without bound.
 
     Its norm is compared with that at the start, for balances and norms at their means. With ν for ‖W‖²/α, a label
@@ -153,7 +153,7 @@ small_scale = Domain(
     " and a small scale the first layer has to grow by a fixed share, and learning is rich, if late",
     under=small_scale.with_cells(growing_balance),
 )
-def printed_lazy_downstream():
+def printed_lazy_downstream() -> Limit:
     """As printed: downstream, as the scale vanishes, ‖W‖²/α need not grow beyond |Δ|, where it starts."""
     return Limit((demanded + imbalance) / -imbalance, total, sp.S.Zero, sp.S.Zero)
 
@@ -178,7 +178,7 @@ larger = scales.with_cells(Cell("κ' > 1", {total: 1, ratio: 1, t: 1}, {ratio: 1
     domain=scales,
     uses=("piecewise_linear.balances_at_random", "piecewise_linear.tangent_kernel"),
 )
-def phase_boundary():
+def phase_boundary() -> Existence:
     """Lazy if γ < 1 or γ' > γ - 1: where neither the kernel's time nor the growth of the read-outs moves the inputs.
 
     The scaling argument: what moves at the first velocities in the time of the kernel, and what the balance adds. The

@@ -55,7 +55,7 @@ any_output_scale = Domain(
 
 
 @result(ledger=("kunin2024.infinite-width-delta-distribution",), domain=any_scales)
-def balances_at_random():
+def balances_at_random() -> InDistribution:
     """The mean and the variance of the balance of a neuron with Gaussian weights, at any width and any output scale."""
     expected = mean(random_balance)
     spread = sp.expand(mean(random_balance**2) - expected**2)
@@ -82,7 +82,7 @@ def balances_at_random():
     hypothesis="η_wβ_a² = dη_aβ_W², for instance equal rates and β_W = β_a/√d",
     under=zero_mean,
 )
-def printed_balances_at_random():
+def printed_balances_at_random() -> InDistribution:
     """As printed: the balance has mean zero and a variance that does not vanish."""
     expected = mean(random_balance)
     return InDistribution(

@@ -38,7 +38,7 @@ neuron = Domain((a, gamma), (w, x))
 
 
 @result(ledger=("kunin2024.pw-linear-predictor-boundary",), uses=("piecewise_linear.activation",))
-def predictor_boundary():
+def predictor_boundary() -> Existence:
     """Regions have linear predictors in the span of the first-layer weights; boundaries are normal to their difference.
 
     The first two facts are f = β_Rᵀx for one neuron, on either side of its boundary, the next that what changes there

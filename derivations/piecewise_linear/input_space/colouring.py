@@ -104,7 +104,7 @@ two_shared = any_two.with_cells(SHARED)
 
 
 @result(ledger=("kunin2024.prop17-parity-rule",))
-def parity_rule():
+def parity_rule() -> Existence:
     """The parity of the number of active neurons changes across a boundary if an odd number of neurons change there.
 
     Going through a point p of the boundary along its normal w_1, a product of pre-activations changes its sign if an
@@ -132,7 +132,7 @@ def parity_rule():
     domain=any_two,
     severity="scope",
 )
-def printed_parity_rule():
+def printed_parity_rule() -> Limit:
     """As the paper says: across the boundary of one neuron the parity changes, whatever the other neuron is.
 
     With w_2 = -w_1, as in |x| = σ(x) + σ(-x), both neurons influence f, and one is active on either side. To exclude
@@ -155,7 +155,7 @@ def lines(*rows: tuple[int, int]) -> sp.Integer:
 
 
 @result(ledger=("kunin2024.prop17-2-colorable",), uses=("piecewise_linear.parity_rule",))
-def two_colours():
+def two_colours() -> Existence:
     """The regions of one hidden layer always have two colours; deeper ones if an even number meets at every corner.
 
     One hidden layer: with one neuron for each hyperplane, the sign of the product changes across each of them; in the
@@ -199,7 +199,7 @@ EQUAL = Cell("λ = 1", {}, {kappa_weight: sp.S.One})
         ),
     ),
 )
-def printed_two_colours():
+def printed_two_colours() -> Identity:
     """As the paper says, for the network above, in which every neuron influences f: an even number of cones, ten.
 
     They meet in the origin one after the other, so that colours have to alternate. At λ = 1 there are nine.

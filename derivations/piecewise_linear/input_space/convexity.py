@@ -11,13 +11,15 @@ In one dimension the ReLU network σ(σ(x)) has the single region x > 0 and no r
 
 from __future__ import annotations
 
+import random
+
 import sympy as sp
 
 from derivations.piecewise_linear.evaluators.arrangement import activation_regions
 from derivations.piecewise_linear.symbols import gamma, kappa_weight, n1, p, t, z
 from symdyn.calculus.gram import inner, norm2
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, meaning
 from symdyn.statements.kinds import Existence, Identity, Inequality
 
@@ -76,7 +78,7 @@ on_the_hyperplane = Domain(
     uses=("piecewise_linear.activation_region",),
     hypotheses=(added(NO_DEAD_LAYER),),
 )
-def partition():
+def partition() -> Existence:
     """The activation regions are convex and disjoint, and cover input space where no pre-activation vanishes.
 
     What they leave out are pieces of hyperplanes, the boundaries, unless a pre-activation vanishes on an open set. For
@@ -95,7 +97,7 @@ def partition():
     )
 
 
-def on_a_hyperplane(rng, dimension):
+def on_a_hyperplane(rng: random.Random, dimension: int) -> Point:
     """A vector n and a point p with nᵀp = 0."""
     normal = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(dimension)]
     point = [sp.Rational(rng.randint(-9, 9), 2) for _ in range(dimension)]
@@ -103,7 +105,7 @@ def on_a_hyperplane(rng, dimension):
     return {n1: normal, p: point}
 
 
-def unseen(negative_slope) -> sp.Integer:
+def unseen(negative_slope: float) -> sp.Integer:
     """The number of cones that belong to no activation region, of the network σ(σ(x_1)) in the plane."""
     patterns = activation_regions([[1, 0]], [[1]], gamma=negative_slope).patterns
     return sp.Integer(int((patterns == 0).any(axis=1).sum()))
@@ -116,7 +118,7 @@ def unseen(negative_slope) -> sp.Integer:
     hypothesis=NO_DEAD_LAYER,
     under=outside_boundaries(*LEAKY),
 )
-def printed_partition():
+def printed_partition() -> Inequality:
     """As the paper says, for two neurons one after the other: off the boundary z = 0 every input belongs to a region.
 
     That is, the pre-activation λσ(z) of the second is not zero.

@@ -43,7 +43,7 @@ between = Domain(
 
 
 @result(ledger=("kunin2024.pw-activation-region",), domain=between)
-def activation_region():
+def activation_region() -> Existence:
     """The activation region of a sign pattern, where every pre-activation has its sign; it is open and convex.
 
     Between two points of a region every affine function that is positive at both is positive. For one hidden layer
@@ -68,7 +68,7 @@ def cones(*rows: tuple[int, int]) -> sp.Integer:
 
 
 @result(ledger=("kunin2024.pw-pattern-count",), domain=choices)
-def pattern_count():
+def pattern_count() -> Existence:
     """N hidden neurons have 2^N sign patterns, of which as a rule not all are attained.
 
     Without biases and with one hidden layer 2 Σ_{j<d} C(N - 1, j) are, for weights in general position: all of them for
@@ -110,7 +110,7 @@ wide = Domain(
 
 
 @result(ledger=("kunin2024.pw-region-count",), domain=wide)
-def region_count():
+def region_count() -> Existence:
     """A network with L hidden layers of width h has at most (h + 1)^{dL} = O(h^{dL}) activation regions.
 
     The first facts are the recursion of S(h, d) = Σ_{j≤d} C(h, j) for d = 1, 2, 3. The next two are the induction for

@@ -64,7 +64,7 @@ degrees = Domain(
     domain=activations,
     uses=("piecewise_linear.activation",),
 )
-def representable_functions():
+def representable_functions() -> Existence:
     """With any number of neurons: a linear function plus an even, positively homogeneous one, and nothing else.
 
     The first three facts are the two necessary conditions and the form in |z|. Then what |wᵀx| does to the harmonics of
@@ -92,7 +92,7 @@ def representable_functions():
     domain=Domain((s, t), (), (Cell("t > 0", {t: 1}),), functions=(g_of(s), g_of(t * s))),
     severity="substantive",
 )
-def printed_representable_functions():
+def printed_representable_functions() -> Identity:
     """As printed, for d = 1 and the functions s g(s), continuous and zero at the origin, with any g.
 
     What networks approach has the value t f(s) at ts, and these functions do not.

@@ -39,7 +39,7 @@ below_one = ("at least 0 and below 1", (gamma >= 0) & (gamma < 1), "gamma")
 
 
 @result(ledger=("kunin2024.pw-activation",), domain=leaky, arguments=("z", "gamma"), requires=(below_one,))
-def activation():
+def activation() -> Conjunction:
     """The activation, its slopes on both sides and at zero, and that it is the slope times its argument.
 
     The slopes at zero are those c with σ(z) ≥ cz for all z: z = 1 and z = -1 say c ≤ 1 and c ≥ γ, which is enough.

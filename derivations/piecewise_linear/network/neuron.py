@@ -60,7 +60,7 @@ all_weights = Domain(
 
 
 @result(ledger=("kunin2024.pw-two-layer-flow",), uses=("piecewise_linear.activation",))
-def neuron_flow():
+def neuron_flow() -> Conjunction:
     """Gradient flow of one neuron of a two-layer network on the squared loss, all slopes being what they are.
 
     The first fact is the gradient of the loss in (a_k, w_k), the second ξ_k as a sum over the data.
@@ -77,13 +77,13 @@ def neuron_flow():
 
 
 @result(ledger=("kunin2024.pw-conserved-delta",), uses=("piecewise_linear.neuron_flow",))
-def conserved_delta():
+def conserved_delta() -> Conservation:
     """The balance of every neuron is conserved, whatever drives it."""
     return Conservation(balance, under=flow, name=r"\delta_k")
 
 
 @result(ledger=("kunin2024.pw-beta-ode",), uses=("piecewise_linear.neuron_flow",))
-def neuron_function_dynamics():
+def neuron_function_dynamics() -> Dynamics:
     """The dynamics of what a neuron contributes to the function, β_k = a_k w_k."""
     return Dynamics(a * w, -1 * (M_weights @ xi), under=flow, name=r"\beta_k")
 
@@ -101,13 +101,13 @@ def neuron_function_dynamics():
     ),
     uses=("single_neuron.stable_forms",),
 )
-def neuron_preconditioner():
+def neuron_preconditioner() -> Identity:
     """The preconditioner of a neuron as a function of β_k and δ_k."""
     return Identity(M_weights, M, name="M_k")
 
 
 @result(ledger=("kunin2024.pw-ntk",), uses=("piecewise_linear.neuron_flow",))
-def tangent_kernel():
+def tangent_kernel() -> Conjunction:
     """The neural tangent kernel of a two-layer network, the sum of C_k X M_k XᵀC_k over its neurons.
 
     The first fact is the Jacobian of the outputs in (a_k, w_k), the others its product with itself, as matrices and

@@ -38,7 +38,7 @@ pointed = Domain(
 
 
 @result(ledger=("kunin2024.pw-spherical-definition",), domain=pointed)
-def spherical_coordinates():
+def spherical_coordinates() -> Conjunction:
     """The signed direction and the signed norm of β_k, in terms of β_k and in terms of the weights."""
     return Conjunction(
         Identity(sp.sign(a) / norm(beta) * beta, direction, name=r"\hat\beta_k"),
@@ -52,7 +52,7 @@ def spherical_coordinates():
     domain=pointed,
     uses=("piecewise_linear.neuron_flow", "piecewise_linear.conserved_delta"),
 )
-def spherical_dynamics():
+def spherical_dynamics() -> Conjunction:
     """The dynamics of the signed norm and of the direction of a neuron, for any rates and both signs of a_k and δ_k."""
     across = xi - inner(direction, xi) * direction
     turning = (kappa + delta) / (2 * mu)

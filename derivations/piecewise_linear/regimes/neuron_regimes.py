@@ -32,7 +32,7 @@ turning = (kappa + delta) / (2 * mu)
 POSITIVE = {eta_a: 1, eta_w: 1}
 
 
-def signed(words: str, **signs: int) -> tuple[Cell, Cell]:
+def signed(words: str, **signs: int) -> tuple[Cell, ...]:
     """The cells μ > 0 and μ < 0, with the sign of δ."""
     balance = {delta: signs["balance"]} if signs["balance"] else {}
     where = {} if balance else {delta: sp.S.Zero}
@@ -53,7 +53,7 @@ upstream = Domain(parameters, (), signed("δ > 0", balance=1), words="δ_k ≫ 0
     domain=downstream,
     uses=("piecewise_linear.spherical_dynamics",),
 )
-def downstream_limit():
+def downstream_limit() -> Existence:
     """Far downstream a neuron moves along its direction only, which it keeps, and its boundary and the kernel with it.
 
     The direction turns at most at the speed η_aη_w|μ_k|/|δ_k|, while μ_k moves at the speed |δ_k|. What the kernel is
@@ -74,7 +74,7 @@ def downstream_limit():
 
 
 @result(ledger=("kunin2024.pw-balanced",), domain=balanced, uses=("piecewise_linear.spherical_dynamics",))
-def balanced_dynamics():
+def balanced_dynamics() -> Conjunction:
     """A balanced neuron turns at a speed that does not depend on its size, and grows in proportion to it."""
     root = sp.sqrt(product)
     return Conjunction(
@@ -93,7 +93,7 @@ changing = Domain(
 @result(
     ledger=("kunin2024.pw-upstream-limit",), domain=upstream, uses=("piecewise_linear.spherical_dynamics",)
 )
-def upstream_limit():
+def upstream_limit() -> Existence:
     """Far upstream β_k follows -δ_k ξ_k as if M_k were constant; its direction turns, and slopes may change.
 
     M_k - δ_k I is O(1/δ_k). The last facts are an example in the plane, a ReLU neuron β = τ(1, -1), a > 0, with the
@@ -122,7 +122,7 @@ def upstream_limit():
     domain=upstream,
     uses=("piecewise_linear.spherical_dynamics", "piecewise_linear.balanced_dynamics"),
 )
-def alignment_speed():
+def alignment_speed() -> Conjunction:
     """Upstream the scale sets the speed at which neurons turn, which is δ_k/|μ_k| and without bound as μ_k → 0.
 
     What is radial stays at the speed δ_k.

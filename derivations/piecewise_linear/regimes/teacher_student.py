@@ -58,7 +58,7 @@ pairs = Domain(
 
 
 @result(ledger=("kunin2024.fig1-symmetrised-init",), domain=pairs)
-def symmetrised_start():
+def symmetrised_start() -> Conjunction:
     """A neuron and its mirror image cancel on every input, at any scale; their tangent kernel is twice that of one.
 
     Neuron i + h/2 has the weights of neuron i and the opposite sign, so that the two cancel.
@@ -103,7 +103,7 @@ base = Domain(
 
 
 @result(ledger=("kunin2024.fig1-base-balanced",), domain=base)
-def balanced_base():
+def balanced_base() -> Conjunction:
     """The base of the students is balanced at every neuron, at equal rates, and has the scale τ = 1.
 
     Scaled by τα and τ/α, |a_i|‖w_i‖ = τ² and δ_i = η τ²(α² - α^{-2}); the base is τ = α = 1.
@@ -142,7 +142,7 @@ scales = Domain(
     arguments=("tau", "delta"),
     requires=(("positive", tau > 0, "tau"),),
 )
-def relative_scale():
+def relative_scale() -> Characterised:
     """The relative scale α that gives the base the balance δ at the scale τ: δ = τ²(α² - α^{-2}).
 
     The function `scale_init` applies it: w_i is multiplied by τ/α, a_i by τα.
@@ -170,7 +170,7 @@ recipe = Domain(
     severity="typo",
     hypotheses=(stated("App. D.1", "α solves the printed equation, for δ > 0", alpha, *defined(delta)),),
 )
-def printed_relative_scale():
+def printed_relative_scale() -> Identity:
     """As printed: with α from δ² = τ²(α² - α^{-2}) the scaled neurons would have the balance δ; they have δ².
 
     For δ < 0 the equation is that of -δ. It gives the right α for δ = 0 and δ = 1 alone.

@@ -62,7 +62,7 @@ growth = Domain(
     ),
     hypotheses=(added(FITS),),
 )
-def vanishing_network():
+def vanishing_network() -> Existence:
     """From a balanced start of vanishing size neurons first align, each for itself, and then those with ξ_k ≠ 0 grow.
 
     The outputs then move to the data, and fit them where K ≥ λI for some λ > 0: if ρᵀKρ ≥ λ‖ρ‖², the loss is at most a
@@ -126,7 +126,7 @@ DEAD = reached("inactive, ReLU", -1, gamma=sp.S.Zero)
         ),
     ),
 )
-def printed_data_fitting():
+def printed_data_fitting() -> Inequality:
     """As the paper says, for one neuron and one datum: as long as the output is near zero, the loss y²/2 falls.
 
     Its speed is Ky² with the kernel K = c²(η_a z² + η_w a²‖x‖²). A ReLU neuron that is inactive there has c = 0.

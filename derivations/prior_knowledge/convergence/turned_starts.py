@@ -16,10 +16,24 @@ task is not learned before (τ/s) ln tan(θ/2), which is the time for ε → ∞
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import c, m, r1, s, size, u, v, y
-from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, positive, rule, substitute
+from symdyn.calculus.matrix import (
+    Declaration,
+    Expression,
+    Rules,
+    cayley,
+    eye,
+    matrix,
+    positive,
+    rule,
+    substitute,
+)
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning
@@ -30,7 +44,7 @@ J = matrix("J", m, m)
 SHAPES = ({m: 2}, {m: 4})
 
 
-def _right_angles(generator, sizes):
+def _right_angles(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A right angle in each of m/2 planes, in any basis."""
     basis = cayley(generator, sizes[m])
     angles = sp.diag(*[sp.Matrix([[0, -1], [1, 0]])] * (sizes[m] // 2))
@@ -41,7 +55,7 @@ RIGHT = Rules(Declaration("right angles in planes", (rule(J @ J, -eye(m)),), (J.
 POSITIVE_SIZES = Rules(*RIGHT.declarations, positive(s, size))
 
 
-def transposed(x):
+def transposed(x: Expression) -> Expression:
     """The transpose of a polynomial in J, as Jᵀ = -J."""
     return substitute(x, {J: -J})
 
@@ -87,7 +101,7 @@ late = running.with_cells(
 ).restrict(words="t = (τ/s) ln u, ε → ∞")
 
 
-def of_equation_11():
+def of_equation_11() -> tuple[MatrixIdentity, ...]:
     """B⁻¹, B⁻¹C, the bracket of eq. 11, and the function W₂W₁ in it, from Z = [I - yuJ; I + yuJ]."""
     shift = y * u * J
     K = (
@@ -130,7 +144,7 @@ def of_equation_11():
         ),
     ),
 )
-def wait_of_turned_starts():
+def wait_of_turned_starts() -> Existence:
     """A start at the angle θ to the task has not learned half of it before (τ/s) ln tan(θ/2), however large it is.
 
     For half of this time the loss is above that of W₂W₁ = 0. The facts are for all ε, then

@@ -36,7 +36,7 @@ from symdyn.statements.matrix import MatrixIdentity
 TIMES = {t: 1, tau: 1}
 
 
-def mode(side):
+def mode(side: int) -> sp.Expr:
     """The network function along one mode, for a₀ > 0 (side 1) and a₀ < 0 (side -1)."""
     return s * a1 / (sp.exp(-2 * side * s * t / tau) * (s - a1) + a1)
 
@@ -64,7 +64,7 @@ against = Domain((s, a1, t, tau), cells=(Cell("a₀ < 0 < s", {s: 1, a1: -1, **T
 other_task = Domain((s, a1, t, tau), cells=(Cell("s < 0 < a₀", {s: -1, a1: 1, **TIMES}),), words="s < 0 < a₀")
 
 
-def path(side, on):
+def path(side: int, on: Domain) -> Solution:
     """The solution of one mode, whose |a| is side times a."""
     return Solution({g1: mode(side)}, {g1: 2 * side * g1 * (s - g1) / tau}, {g1: a1}, t, on=on)
 
@@ -74,7 +74,7 @@ def path(side, on):
     uses=("prior_knowledge.steady_state", "prior_knowledge.invertible_overlap"),
     hypotheses=(added(INVERTIBLE, a1),),
 )
-def rich_solutions():
+def rich_solutions() -> Existence:
     """Zero-balanced weights of full rank find the rich solution if B is invertible.
 
     For N_i = N_o those with another sign of the determinant than the task, half of all, miss a mode or more: that B is
@@ -108,7 +108,7 @@ either = Domain(
     under=either,
     hypotheses=(ANY_SIGN,),
 )
-def printed_rich_solutions():
+def printed_rich_solutions() -> Limit:
     """As printed, a mode of any zero-balanced start tends to that of the task."""
     return Limit(mode(side), t, sp.oo, s)
 
@@ -118,7 +118,7 @@ def printed_rich_solutions():
     uses=("prior_knowledge.rich_solutions", "prior_knowledge.invertible_overlap"),
     hypotheses=(added(LEARNABLE, a1, s),),
 )
-def task_agnostic_starts():
+def task_agnostic_starts() -> Existence:
     """A large zero-balanced start finds the rich solution of the tasks for which its B is invertible, not of all tasks.
 
     For every start there are others: Σ^yx = -W₂W₁(0) has B = 0; and for N_i = N_o all tasks with another sign of the
@@ -147,7 +147,7 @@ tasks = Domain((s, a1, t, tau), cells=(*towards.cells, *other_task.cells), words
     under=towards,
     hypotheses=(stated("Sec. 4", "any task, s ≠ 0 of either sign", s),),
 )
-def printed_task_agnostic_starts():
+def printed_task_agnostic_starts() -> Limit:
     """As printed, for any task: one start, with a₀ > 0, tends to the task s."""
     return Limit(mode(1), t, sp.oo, s)
 
@@ -175,7 +175,7 @@ later = Domain(
 )
 
 
-def gap(side):
+def gap(side: int) -> sp.Expr:
     return mode(side) - s
 
 
@@ -208,7 +208,7 @@ REVERSED = Cell(
         meaning("c > 0 is how far one of a₀ and s is beyond the other", c, t),
     ),
 )
-def speed_of_large_starts():
+def speed_of_large_starts() -> Existence:
     """One mode beyond the task learns at least as fast as e^{-2st/τ}; a small one waits for long, then rises.
 
     The rate of the gap is 2a/τ, from 2a₀/τ down to 2s/τ for large starts: so the curve is steeper than the exponential
@@ -240,7 +240,7 @@ def speed_of_large_starts():
     under=large,
     hypotheses=(ANY_SIGN,),
 )
-def printed_speed_of_large_starts():
+def printed_speed_of_large_starts() -> Inequality:
     """As printed, read of every large start: the gap falls as fast as e^{-2st/τ}, or faster, along one mode."""
     return Inequality(((a1 - s) * sp.exp(-2 * s * t / tau)) ** 2 - gap(side) ** 2, ">")
 
@@ -254,7 +254,7 @@ def printed_speed_of_large_starts():
     under=ending.with_cells(ending.cells[0]),
     hypotheses=(ANY_SIGN,),
 )
-def printed_end_of_large_starts():
+def printed_end_of_large_starts() -> Limit:
     """As printed, for every large start: along each mode it ends at the task.
 
     For W₁ = √2 I, W₂ = √2 diag(1, -1) and the task diag(2, 1) the second mode has a₀ = -2 and s = 1, and ends at zero.

@@ -10,6 +10,9 @@ start W₁ = [[1, 0], [1, 1]], W₂ = [[½, 0], [-¼, ¼]] has W₂W₁ = diag(�
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.network.model import whitened_flow
@@ -26,6 +29,7 @@ from symdyn.calculus.matrix import (
     rule,
     substitute,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning
@@ -44,7 +48,7 @@ root = matrix("r", m, m, symmetric=True)
 goal = matrix("St", m, m, r"\tilde S", symmetric=True)
 
 
-def _modes(generator, sizes):
+def _modes(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Orthonormal columns and two diagonal matrices."""
     shapes = ((left, o), (right, i), (over_neurons, h))
     diagonals = {
@@ -74,7 +78,7 @@ decoupled = {
     uses=("prior_knowledge.gradient_flow", "prior_knowledge.balanced_blocks"),
     hypotheses=(added(ZERO_BALANCE, "shared singular vectors", "r and St commute"),),
 )
-def shared_singular_vectors():
+def shared_singular_vectors() -> Existence:
     """A decoupled start, U = Ũ and V = Ṽ, of zero-balanced weights: these stay and every mode moves on its own.
 
     r and S̃ are diagonal, so that r(S̃ - r²) is, and s = r² obeys τṡ = 2s(s̃ - s).
@@ -136,7 +140,7 @@ shared = Domain(
         meaning("d = h = 2 with an invertible W₁, which has a W₂ such that W₂W₁ is diagonal", x11, x12),
     ),
 )
-def printed_decoupled_start():
+def printed_decoupled_start() -> Identity:
     """As printed, for all weights whose product has the singular vectors of the task: it stays diagonal."""
     gap = sp.diag(s1, s2) - START
     speed = (SECOND * SECOND.T * gap + gap * FIRST.T * FIRST) / tau

@@ -18,6 +18,8 @@ At the peak the two connections sum to s exactly. The formula in print lacks the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from derivations.prior_knowledge.decoupling.two_modes import (
@@ -51,7 +53,7 @@ from derivations.prior_knowledge.symbols import (
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
-from symdyn.statements.kinds import Existence, Identity, Inequality, Limit, typeset
+from symdyn.statements.kinds import Existence, Identity, Inequality, Limit, Statement, typeset
 
 ALIKE = {s1: s, s2: s}
 total = a1 + a2
@@ -63,7 +65,7 @@ apart = share(a1, a2, b)
 stable_peak_time = moment(tau, s, logarithm(a1, a2, s, s - total, apart))
 
 
-def alike(expression, x):
+def alike(expression: Callable[..., sp.Expr], x: sp.Expr) -> sp.Expr:
     """A closed form for s₁ = s₂ = s, x for e^{-2st/τ}."""
     return expression(x, x).xreplace(ALIKE)
 
@@ -123,7 +125,7 @@ growth = Identity(
         meaning("the starts from which b(t) is not monotonic: b ≠ 0 and v = s₁ + s₂ - 2(a₁ + a₂) > 0", b, v),
     ),
 )
-def coupling_rises_and_falls():
+def coupling_rises_and_falls() -> Existence:
     """The coupling grows at first if and only if a₁ + a₂ < (s₁ + s₂)/2 at the start, while in the end it vanishes."""
     start = Domain(
         (a1, a2, b, s1, tau),
@@ -147,7 +149,7 @@ def coupling_rises_and_falls():
     )
 
 
-def peak_facts(time):
+def peak_facts(time: sp.Expr) -> tuple[Statement, ...]:
     """That the coupling is largest at a time: there the connections sum to s, before and after they do not."""
     return (
         growth,
@@ -179,7 +181,7 @@ def peak_facts(time):
         stated("Sec. 5, where t_peak is a real number", "a₁a₂ > b²", apart > 0),
     ),
 )
-def time_of_peak():
+def time_of_peak() -> Existence:
     """The coupling is largest at t = τ/(4s) ln(1 + s(s - a₁ - a₂)/Δ) if a₁ + a₂ < s, and at the start otherwise."""
     return Existence.of(
         stable_peak_time,
@@ -199,7 +201,7 @@ def time_of_peak():
         stated("Sec. 5, where t_peak is a real number", "s₁ = s₂ = s and v = s - a₁ - a₂ > 0", s, v),
     ),
 )
-def printed_peak_time():
+def printed_peak_time() -> Identity:
     """As printed, the coupling is stationary, a₁ + a₂ = s, where e^{-4st/τ} is Δ/(s(s - a₁ - a₂))."""
     x = sp.sqrt(determinant / (s * (s - total)))
     return Identity(alike(within_first, x) + alike(within_second, x), s)
@@ -222,7 +224,7 @@ turning = sp.sqrt(determinant / offset)
         ),
     ),
 )
-def half_learned_at_peak():
+def half_learned_at_peak() -> Existence:
     """At the peak the connections are half learned on average: they sum to s; each is s/2 if and only if a₁ = a₂.
 
     The difference a₁(t) - a₂(t) never changes its sign.
@@ -266,7 +268,7 @@ small = {a1: size * a1, a2: size * a2, b: size * b}
         words="a₁ = a₂",
     ),
 )
-def printed_half_learned():
+def printed_half_learned() -> Limit:
     """As printed for either element, and even for small starts: a₁ tends to s/2 at the peak."""
     return Limit(alike(within_first, turning).xreplace(small), size, sp.S.Zero, s / 2)
 
@@ -284,7 +286,7 @@ def printed_half_learned():
         ),
     ),
 )
-def peak_before_learned():
+def peak_before_learned() -> Existence:
     """At the peak both connections are below s, since they are positive and sum to s: half is still to be learned."""
     return Existence(
         r"$a_i(t_{\mathrm{peak}})<s$, $a_1(t_{\mathrm{peak}})+a_2(t_{\mathrm{peak}})=s$",
@@ -343,7 +345,7 @@ large_entries = Domain(
         meaning("for s₁ = s₂ = s, a₁ + a₂ = s(1 + v²)", s),
     ),
 )
-def no_peak_of_large_starts():
+def no_peak_of_large_starts() -> Existence:
     """The coupling never grows from a start that is large in every direction, A(0)ᵀA(0) ⪰ S̃/2, whatever s₁ and s₂.
 
     For s₁ = s₂ = s it is enough that a₁ + a₂ ≥ s.
@@ -365,6 +367,6 @@ def no_peak_of_large_starts():
     under=large_everywhere,
     hypotheses=(stated("Sec. 5", "large entries: above 100 s₂, an example", s1, a1, a2, b, y, z),),
 )
-def printed_no_peak():
+def printed_no_peak() -> Inequality:
     """As printed, for large entries: τ d/dt ln|b| is never positive."""
     return Inequality(excess, "<=")

@@ -25,6 +25,8 @@ start from the diagonal of AᵀA(0)).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from derivations.prior_knowledge.decoupling.off_diagonal import alike
@@ -70,7 +72,7 @@ eigenvalues = Domain(
 )
 
 
-def resistance(start, rate, fall):
+def resistance(start: sp.Expr, rate: sp.Expr, fall: sp.Expr) -> sp.Expr:
     """1/a(t) on the logistic curve from a start, `fall` standing for e^{-2st/τ}: the wait and the saturation add up."""
     return fall / start + (1 - fall) / rate
 
@@ -80,7 +82,7 @@ first_gap = b**2 * y * (1 - z) / (a1 * (s2 * a1 * z + determinant * (1 - z)))
 second_gap = s1 * b**2 * y * z / (determinant * (s1 * a2 * y + determinant * (1 - y)))
 
 
-def by_eigenvalues(expression):
+def by_eigenvalues(expression: Callable[..., sp.Expr]) -> sp.Expr:
     """A closed form for s₁ = s₂ = s, with the eigenvalues u and v of A(0)ᵀA(0) for its determinant and a₂."""
     return alike(lambda *falls: expression(*falls).xreplace({determinant: u * v}), y).xreplace(
         {a2: u + v - a1}
@@ -88,7 +90,7 @@ def by_eigenvalues(expression):
 
 
 @result(ledger=(), uses=("prior_knowledge.connections", "prior_knowledge.explicit_solution"))
-def logistic_from_pivots():
+def logistic_from_pivots() -> Existence:
     """Small starts are learned along logistic curves from the pivots of A(0)ᵀA(0), in the order of falling s_i.
 
     The rest in 1/a_i is of the order ε^{|s_i - s_j|/s_i}, for two modes with the constants of the facts. For equal

@@ -62,7 +62,7 @@ weaker = Cell("s₁ < s₂", {**SIGNS, s1: 1, v: 1}, {**ABOVE, s2: s1 + v}, "v =
 equal = Cell("s₁ = s₂", {**SIGNS, s: 1}, {**ABOVE, s1: s, s2: s}, "one singular value twice")
 
 
-def sized(expression):
+def sized(expression: sp.Expr) -> sp.Expr:
     """A closed form for a start of size ε, with u for its Δ at ε = 1."""
     scale = {a1: size * a1, a2: size * a2, b: size * b, u: size**2 * u}
     return expression.xreplace({determinant: u}).xreplace(scale)
@@ -72,7 +72,7 @@ ORDERED = meaning("s₁ > s₂ by v = s₁ - s₂, an example with a pivot of 0.
 MODE = meaning("the size of the start is c e^{-2s_i t/τ}; b ≠ 0, for where b = 0 it stays so", c, b)
 
 
-def starts(*cells, words):
+def starts(*cells: Cell, words: str) -> Domain:
     """Definite starts of two modes, with time left free."""
     return Domain((a1, b, c, tau, t), cells=cells, conditions=(sp.Ne(b, 0),), words=words)
 
@@ -80,13 +80,13 @@ def starts(*cells, words):
 distinct = starts(stronger, words="s₁ > s₂, A(0)ᵀA(0) definite")
 
 
-def while_learned(expression, mode):
+def while_learned(expression: sp.Expr, mode: int) -> sp.Expr:
     """A closed form for the size ε = c e^{-2s_i t/τ}, at which time t is when the mode i is learned."""
     scaled = sized(expression).xreplace({y: decay[0], z: decay[1]})
     return scaled.xreplace({size: c * decay[mode - 1]})
 
 
-def logistic(rate, start):
+def logistic(rate: sp.Expr, start: sp.Expr) -> sp.Expr:
     """The limit of the logistic curve s ε a/(e^{-2st/τ}(s - ε a) + ε a) for ε = c e^{-2st/τ}."""
     return rate * c * start / (rate + c * start)
 
@@ -108,7 +108,7 @@ pivot = determinant / a1
         ),
     ),
 )
-def modes_of_small_starts():
+def modes_of_small_starts() -> Existence:
     """From small starts with s₁ > s₂ the modes follow logistic curves that start from the pivots a₁ and a₂ - b²/a₁."""
     return Existence(
         r"for $s_1>s_2$ and $A(0)^\top A(0)$ of a size that tends to zero, $a_1(t)$ and $a_2(t)$ tend to the"
@@ -147,7 +147,7 @@ uncoupled = Domain(
         MODE,
     ),
 )
-def printed_decoupled_approximation():
+def printed_decoupled_approximation() -> Limit:
     """As printed, with decoupling from the start: the weaker mode would follow the curve that starts from a₂.
 
     No size is small enough for that: (a₂ - b²/a₁)/a₂ does not depend on it. Where b² ≪ a₁a₂ the approximation is good;
@@ -170,7 +170,7 @@ coupling = across(product)
         meaning("e_i² = y, z between 0 and 1", y, z),
     ),
 )
-def silent_alignment():
+def silent_alignment() -> Existence:
     """Alignment is silent for s₁ ≠ s₂: |b(t)| tends to zero with the size of the start, uniformly in time.
 
     Let s₁ > s₂. By n ≥ s₂e₂²(s₁e₁² + εa₁(1 - e₁²)) and n ≥ s₁s₂e₁²e₂², and since (p + q)² ≥ 4pq, b(t)² is at most
@@ -217,7 +217,7 @@ def silent_alignment():
         MODE,
     ),
 )
-def printed_silent_alignment():
+def printed_silent_alignment() -> Limit:
     """As printed for every task: b(t) tends to zero with the size of the start while the first mode is learned."""
     return Limit(while_learned(coupling, 1), t, sp.oo, sp.S.Zero)
 
@@ -233,7 +233,7 @@ definite = Domain(
 )
 
 
-def in_transition(expression):
+def in_transition(expression: sp.Expr) -> sp.Expr:
     """A closed form for a start of size ε, while e^{-2st/τ} is c ε."""
     return sized(expression).xreplace({y: c * size})
 
@@ -247,7 +247,7 @@ def in_transition(expression):
         meaning("c is e^{-2st/τ} over the size of the start; for rank one, a₁a₂ = b²", c, a2),
     ),
 )
-def small_equal_modes():
+def small_equal_modes() -> Conjunction:
     """a₁(t) from small starts for s₁ = s₂ = s, with Δ, without which it would not tend to s.
 
     c is e^{-2st/τ}/ε. Up to any fixed time the printed curve is right, and for a start of rank one, Δ = 0, always; but
@@ -281,7 +281,7 @@ def small_equal_modes():
         meaning("c is e^{-2st/τ} over the size of the start", c),
     ),
 )
-def printed_small_start():
+def printed_small_start() -> Limit:
     """As printed, the difference to a₁(t) would vanish with the size of the start throughout learning."""
     return Limit(in_transition(exact - early), size, sp.S.Zero, sp.S.Zero)
 
@@ -314,7 +314,7 @@ large = Domain(
         meaning("a rate of approach, -d/dt ln|a₁ - s|, is that of an a₁ ≠ s", sp.Ne(g1, s)),
     ),
 )
-def large_equal_modes():
+def large_equal_modes() -> Existence:
     """From large starts a₁(t) tends to s/(1 - e^{-2st/τ}), which approaches s at the rate 2s/(1 - e^{-2st/τ})/τ.
 
     That is 1/t at first, a fall as of 1/(1/a₁ + 2t/τ), and becomes the constant 2s/τ of an exponential only after the
@@ -338,6 +338,6 @@ def large_equal_modes():
     domain=large,
     severity="scope",
 )
-def printed_large_start():
+def printed_large_start() -> Limit:
     """As printed, large starts approach s at the constant rate of an exponential, 2s/τ."""
     return Limit(large_rate, size, sp.oo, 2 * s / tau)

@@ -11,10 +11,14 @@ for every A(0) of rank m, which asks for h ≥ m only, and also for N_i ≠ N_o 
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import TIMED, a1, h, i, m, o, s1, s2, t, tau
 from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, orthogonal, positive, rule, substitute
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.calculus.matrix.words import number_of
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
@@ -37,7 +41,7 @@ first, second, task = A @ V.T, U @ A.T, U @ S @ V.T
 residual = task - second @ first
 
 
-def _drawn(generator, sizes):
+def _drawn(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Diagonal S̃ and E, rational, and the inverse of S̃."""
     size = number_of(m, sizes)
     values = [sp.Rational(generator.randint(1, 9), generator.randint(1, 4)) for _ in range(2 * size)]
@@ -56,13 +60,13 @@ closed_inverse = E @ H0 @ E + (one - E @ E) @ Si
 
 
 @result(ledger=("braun2022.theorem-5-1-start-balanced",))
-def aligned_start():
+def aligned_start() -> MatrixIdentity:
     """The start of Theorem 5.1 is balanced for every A(0) of every shape: that is no further assumption."""
     return MatrixIdentity(first @ first.T, second.T @ second, SHAPES, frames)
 
 
 @result(ledger=("braun2022.theorem-5-1",), uses=("prior_knowledge.aligned_start",))
-def connections():
+def connections() -> Existence:
     """AᵀA in closed form, for all N_i, N_o and N_h, whenever A(0) has full column rank."""
     G = A.T @ A
     stays = (A @ (S - G)) / tau
@@ -98,7 +102,7 @@ positive_task = Domain((a1, s1, s2, tau, t), cells=(Cell("S̃ > 0", {s1: 1, s2: 
 
 
 @result(ledger=("braun2022.ata-interpretation",), uses=("prior_knowledge.connections",))
-def meaning_of_connections():
+def meaning_of_connections() -> Existence:
     """AᵀA is the network function in the singular vectors of the task, and tends to S̃.
 
     Entry by entry, (AᵀA)⁻¹ - S̃⁻¹ falls like e^{-(s_i + s_j)t/τ}; a₁ stands for an entry at time zero.
@@ -121,7 +125,7 @@ turned = Rules(*map(orthogonal, (R, Uq, Vq)))
 
 
 @result(ledger=("braun2022.uv-relation",), uses=("prior_knowledge.aligned_start",))
-def singular_vectors_of_the_start():
+def singular_vectors_of_the_start() -> Existence:
     """The start has U = ŨR and V = ṼR with one orthogonal R, the eigenvectors of A(0)ᵀA(0): UVᵀ = ŨṼᵀ.
 
     UVᵀ is the orthogonal polar factor of an invertible W₂W₁(0), whatever singular vectors are chosen.
@@ -138,6 +142,6 @@ def singular_vectors_of_the_start():
 
 
 @printed("braun2022.uv-relation", quote=r"UV=\tilde U\tilde V", severity="typo")
-def printed_uv_relation():
+def printed_uv_relation() -> MatrixIdentity:
     """As printed, without the transposes."""
     return MatrixIdentity((Uq @ R) @ (Vq @ R), Uq @ Vq, SQUARE, turned)

@@ -12,6 +12,8 @@ These hold for Δ = 0 too, where A(0) is not invertible (braun2022, Sec. 5, whic
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.quantities import connection, coupling, elapsed, fall, held, over, share
@@ -41,7 +43,7 @@ semidefinite = Domain(
 )
 
 
-def denominator(first=y, second=z, det=determinant):
+def denominator(first: sp.Expr = y, second: sp.Expr = z, det: sp.Expr = determinant) -> sp.Expr:
     """n, with e₁² and e₂² for its arguments."""
     return (
         s1 * s2 * first * second
@@ -51,17 +53,17 @@ def denominator(first=y, second=z, det=determinant):
     )
 
 
-def within_first(first=y, second=z):
+def within_first(first: sp.Expr = y, second: sp.Expr = z) -> sp.Expr:
     """a₁(t), with e₁² and e₂² for its arguments."""
     return s1 * (s2 * a1 * second + determinant * (1 - second)) / denominator(first, second)
 
 
-def within_second(first=y, second=z):
+def within_second(first: sp.Expr = y, second: sp.Expr = z) -> sp.Expr:
     """a₂(t)."""
     return s2 * (s1 * a2 * first + determinant * (1 - first)) / denominator(first, second)
 
 
-def across(roots, first=y, second=z):
+def across(roots: sp.Expr, first: sp.Expr = y, second: sp.Expr = z) -> sp.Expr:
     """b(t), `roots` standing for e₁e₂."""
     return s1 * s2 * b * roots / denominator(first, second)
 
@@ -94,7 +96,7 @@ velocity = {
     domain=Domain((a1, b, u, v)),
     hypotheses=(meaning("a₁, Δ > 0 for the way back, from a matrix to two columns", a1, u),),
 )
-def two_by_two():
+def two_by_two() -> Existence:
     """AᵀA of two columns has a₁, a₂ ≥ 0 and a determinant that is a square for two neurons, so that Δ ≥ 0.
 
     The columns are (u, b) and (v, a₁) here. Conversely a₁ > 0 and Δ ≥ 0 give the columns (√a₁, 0) and (b/√a₁, √(Δ/a₁)).
@@ -125,7 +127,7 @@ first_fall, second_fall = fall(s1, T), fall(s2, T)
 """e₁² and e₂²."""
 
 
-def until(*conditions):
+def until(*conditions: Any) -> tuple[str, Any, str]:
     """The condition that a start which keeps nothing but its decay has not decayed below all numbers."""
     return "early enough that the decay of a singular start does not underflow", sp.And(*conditions), "t"
 
@@ -163,12 +165,12 @@ FLOATS = meaning(
         FLOATS,
     ),
 )
-def explicit_solution():
+def explicit_solution() -> Solution:
     """The connections a₁(t), a₂(t) and the coupling b(t) of two modes, for every positive semidefinite start."""
     return Solution(closed, velocity, {g1: a1, g2: a2, g12: b}, t, compiles=stable)
 
 
-def decays(k):
+def decays(k: int) -> sp.Expr:
     """The denominator of the logistic curve of mode k, s_k e_k² at a_k = 0."""
     s_k, a_k = ((s1, a1), (s2, a2))[k]
     return decay[k] * (s_k - a_k) + a_k
@@ -190,7 +192,7 @@ def decays(k):
         FLOATS,
     ),
 )
-def decoupled_modes():
+def decoupled_modes() -> Identity:
     """Without coupling each mode follows the logistic curve of its own."""
     alone = s1 * a1 / decays(0)
     other = s2 * a2 / decays(1)
@@ -224,7 +226,7 @@ def decoupled_modes():
         ),
     ),
 )
-def coupling_vanishes():
+def coupling_vanishes() -> Existence:
     """The coupling vanishes in the end if A(0)ᵀA(0) is definite: it is at most s₁s₂|b|e₁e₂/(Δ(1 - e₁²)(1 - e₂²)).
 
     A singular start with s₁ = s₂ = s keeps its coupling: b(t) → s b/(a₁ + a₂).

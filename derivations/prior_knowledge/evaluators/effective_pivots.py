@@ -17,7 +17,7 @@ from symdyn.catalogue.implements import implements
 
 
 @implements("prior_knowledge.logistic_from_pivots")
-def effective_start(gram0: object, s: object, *, check: bool = True) -> Array:
+def effective_start(gram0: Any, s: Any, *, check: bool = True) -> Array:
     r"""The initial values of decoupled modes that are learned when those of a small start A(0)^T A(0) are.
 
     a_i = det G_(1..i) / det G_(1..i-1) with the modes in the order of falling s, that is, the pivots of elimination. On

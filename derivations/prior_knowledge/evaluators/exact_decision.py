@@ -223,7 +223,7 @@ class _Place(NamedTuple):
     """A root of the factor of that number, of that multiplicity, between two rational numbers."""
 
     factor: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides the method of tuples
     low: Fraction
     high: Fraction
 

@@ -130,11 +130,11 @@ def _ends(read: Collected, tau: float, noise: float) -> Learnable:
     spread += [np.broadcast_to(x, shape + x.shape[-2:]) for x in (u, v, modes.overlaps)]
     if isinstance(read, ExactlyRead):
         numbers = [spread[i] for i in (0, 1, 3, 4)]
-        ends = [_exact_end(read.starts[index], *(x[index] for x in numbers)) for index in np.ndindex(shape)]
+        ends = [_exact_end(read.starts[index], *(x[index] for x in numbers)) for index in np.ndindex(shape)]  # type: ignore[arg-type]  # floats and arrays in turn
     else:
-        ends = [_end(*(x[index] for x in spread)) for index in np.ndindex(shape)]
+        ends = [_end(*(x[index] for x in spread)) for index in np.ndindex(shape)]  # type: ignore[arg-type]  # floats and arrays in turn
     columns = [np.array(x).reshape(shape + np.shape(x[0])) for x in zip(*ends, strict=True)]
-    return Learnable(*columns[:4], escape_time=tau * columns[4])
+    return Learnable(*columns[:4], escape_time=tau * columns[4])  # type: ignore[misc]  # four columns
 
 
 def _end(

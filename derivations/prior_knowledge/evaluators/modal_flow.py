@@ -115,7 +115,7 @@ def _echelon(read: Collected, overlaps: Array, small: Array) -> Array:
     ]
     for j in range(n - 1, 0, -1):
         ranks[j - 1] = xp.maximum(ranks[j - 1], ranks[j] - 1)
-    basis, before = [], 0
+    basis, before = [], 0  # type: ignore[var-annotated]  # arrays of either library
     for j, rank in enumerate(ranks):
         direction = overlaps[..., j]
         for _ in range(2):

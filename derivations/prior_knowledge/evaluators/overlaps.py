@@ -215,7 +215,7 @@ def _within_range(read: Collected, times: Array, *start: Array) -> tuple[Array, 
     plain = _two_modes(xp, *(arrays.where(xp, far, 0.25, x + whole) for x in (times, *start)))
     rest = _far(xp, *(arrays.where(xp, faint, x + whole, 0.25) for x in (times, *start)))
     masks = (decayed, decayed, faint)
-    return tuple(xp.where(m, y, x) for m, x, y in zip(masks, plain, rest, strict=True))  # type: ignore[return-value]
+    return tuple(xp.where(m, y, x) for m, x, y in zip(masks, plain, rest, strict=True))
 
 
 def _far(
@@ -306,9 +306,7 @@ def _determinant(xp: Any, a1: Array, a2: Array, b: Array) -> Array:
 
 
 @implements("prior_knowledge.time_of_peak")
-def offdiagonal_peak(
-    a1: object, a2: object, b: object, s: object, tau: object = 1, *, check: bool = True
-) -> Array:
+def offdiagonal_peak(a1: Any, a2: Any, b: Any, s: Any, tau: Any = 1, *, check: bool = True) -> Array:
     r"""When the coupling b of two equally strong modes is largest: tau/(4s) ln(1 + s (s - a1 - a2)/(a1 a2 - b^2)).
 
     That is tau/(4s) ln(det(s - G)/det G) for G = A(0)^T A(0). There is a peak at a positive time if and only if

@@ -99,7 +99,7 @@ def _states(times: list[Any], start: ExactStart) -> np.ndarray:
 
 def _echelon(start: ExactStart, modes: _Modes) -> tuple[Any, list[Any]]:
     """The rows of Z V in echelon form, with the growing part of the rate of every pivot."""
-    small, places, basis = mp.mpf(10) ** (-mp.mp.dps // 2) * mp.norm(modes.overlaps), [], []
+    small, places, basis = mp.mpf(10) ** (-mp.mp.dps // 2) * mp.norm(modes.overlaps), [], []  # type: ignore[var-annotated]  # mpmath has no types
     for j in range(modes.overlaps.cols):
         direction = modes.overlaps[:, j]
         for _ in range(2):

@@ -51,7 +51,7 @@ def reversal_like(permutation: object, *, check: bool = True) -> Array:
 
 
 @implements("prior_knowledge.relabelings_like_reversal")
-def missed_modes(permutation: object, *, check: bool = True) -> Array:
+def missed_modes(permutation: Any, *, check: bool = True) -> Array:
     r"""How many modes the exact flow never learns after a relabeling: the number of cycles of even length.
 
     Args:

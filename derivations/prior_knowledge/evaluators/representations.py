@@ -169,7 +169,7 @@ def rsm_output(
     W1: object,
     W2: object,
     sigma_yx: object,
-    Y: object,
+    Y: Any,
     tau: object = 1,
     *,
     on_separatrix: bool = False,
@@ -207,7 +207,7 @@ def ntk(
     W1: object,
     W2: object,
     sigma_yx: object,
-    X: object,
+    X: Any,
     tau: object = 1,
     *,
     on_separatrix: bool = False,
@@ -281,7 +281,7 @@ def _state(read: Collected, on_separatrix: bool, check: bool, part: Part = _WHOL
             if check and not on_separatrix:
                 arrays.require("W1 and W2", ~stuck, _OFF)
             exact = isinstance(read, ExactlyRead)
-            found = _exactly(read, part) if exact else _by_kind(read, times, stuck & on_separatrix, part)
+            found = _exactly(read, part) if exact else _by_kind(read, times, stuck & on_separatrix, part)  # type: ignore[arg-type]  # if exact
     return found if len(read["t"].shape) else found[..., 0, :, :]
 
 

@@ -12,6 +12,9 @@ eqs. 8 and 9, and Sec. 4).
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.network.model import output
@@ -34,6 +37,7 @@ from symdyn.calculus.matrix import (
     vec,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
@@ -45,7 +49,7 @@ n = Index("n", P)
 W2_plus = matrix("W2p", h, o, "W_2^{+}")
 
 
-def _pseudoinverse(generator, sizes):
+def _pseudoinverse(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Output weights of any rank and their pseudoinverse."""
     outputs, width = sizes[o], sizes[h]
     rank = generator.randint(1, min(outputs, width))
@@ -70,7 +74,7 @@ PENROSE = Rules(
 """The four equations of Penrose."""
 
 
-def _balanced_pseudoinverse(generator, sizes):
+def _balanced_pseudoinverse(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Zero-balanced weights of a rank that all three layers have room for, and the pseudoinverse of W₂."""
     rank = generator.randint(1, min(sizes[i], sizes[h], sizes[o]))
     inputs, hidden_, outputs = (orthonormal_columns(generator, sizes[size], rank) for size in (i, h, o))
@@ -100,7 +104,7 @@ output_rsm = Y.T @ W2_plus.T @ W2_plus @ Y
 
 
 @result(ledger=("braun2022.rsm-input",), uses=("prior_knowledge.blocks",))
-def input_similarity():
+def input_similarity() -> Conjunction:
     """The similarity of the hidden activity, XᵀW₁ᵀW₁X: inner products of φ(x) = W₁x between all data."""
     similar = X.T @ W1.T @ W1 @ X
     return Conjunction(
@@ -118,7 +122,7 @@ def input_similarity():
         added(LEARNED, "zero-balanced weights and the pseudoinverse of W₂"),
     ),
 )
-def output_similarity():
+def output_similarity() -> Existence:
     """The similarity of the targets, Yᵀ(W₂W₂ᵀ)⁺Y, is that of W₂⁺Y; and of the hidden activity once the task is learned.
 
     Learned means Y = W₂W₁X. Then W₂⁺Y is the part of the hidden activity that W₂ sees, all of it for zero-balanced
@@ -167,13 +171,13 @@ learned = at_all_times.with_cells(
     under=learned,
     hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights, w₁ = ±w₂, of one neuron", w1, w2),),
 )
-def printed_output_similarity():
+def printed_output_similarity() -> Identity:
     """As printed, of a single zero-balanced neuron: y²/w₂² is the similarity (w₁x)² of the hidden activity."""
     return Identity(y**2 / w2**2, (w1 * x) ** 2)
 
 
 @result(ledger=("braun2022.ntk",), uses=("wide_linear.tangent_kernel",))
-def tangent_kernel():
+def tangent_kernel() -> Conjunction:
     """The tangent kernel I ⊗ XᵀW₁ᵀW₁X + W₂W₂ᵀ ⊗ XᵀX, in the order of vec(Ŷᵀ): outputs first, data within.
 
     That is Ŷ flattened by rows. In the order of vec(Ŷ), data first, the factors change places.
@@ -200,7 +204,7 @@ def tangent_kernel():
     uses=("prior_knowledge.steady_state",),
     hypotheses=(WITHOUT_B,),
 )
-def task_similarity():
+def task_similarity() -> Existence:
     """The similarity matrices of the task, ṼS̃Ṽᵀ and ŨS̃Ũᵀ: the roots of ΣᵀΣ and ΣΣᵀ, and what the weights learn.
 
     They compare inputs and outputs of the network, coordinate by coordinate. Between data, eq. 8 has in the end

@@ -8,6 +8,9 @@ learning rate η = 1/τ makes one step in one unit of time. For the wide network
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 from derivations.prior_knowledge.symbols import (
     SIZES,
     TIMED,
@@ -35,6 +38,7 @@ from symdyn.calculus.matrix import (
     sum_over,
     trace,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.kinds import Conjunction, Existence
 from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
@@ -56,7 +60,7 @@ n = Index("n", P)
 datum, target = X @ basis(n), Y @ basis(n)
 
 
-def _white_data(generator, sizes):
+def _white_data(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Inputs with XXᵀ = P I: rational rows, orthogonal and of the length √P, where the sizes allow them."""
     data, inputs = sizes[P], sizes[i]
     root = int(data**0.5)
@@ -72,14 +76,14 @@ WHITE_SIZES = ({i: 2, h: 3, o: 2, P: 4}, {i: 3, h: 1, o: 2, P: 4}, {i: 1, h: 2, 
 
 
 @result(ledger=("braun2022.model-output",), uses=("wide_linear.model",))
-def network_output():
+def network_output() -> Conjunction:
     """Every datum is mapped by W₂W₁; all of them together make W₂W₁X."""
     columns = sum_over(n, W2 @ W1 @ datum @ basis(n).T)
     return Conjunction(MatrixIdentity(columns, output, SIZES, name=r"\hat Y"), compiles=output)
 
 
 @result(ledger=("braun2022.correlation-matrices",))
-def correlations():
+def correlations() -> Conjunction:
     """The correlations of inputs, and of targets with inputs, as averages over the data and as matrix products."""
     averages = sum_over(n, datum @ datum.T) / P, sum_over(n, target @ datum.T) / P
     return Conjunction(
@@ -89,7 +93,7 @@ def correlations():
 
 
 @result(ledger=("braun2022.loss-mse",), uses=("prior_knowledge.correlations",))
-def mean_squared_error():
+def mean_squared_error() -> Conjunction:
     """Half the mean squared error, also in terms of the correlations of the data."""
     one_error = W2 @ W1 @ datum - target
     function = W2 @ W1
@@ -104,7 +108,7 @@ def mean_squared_error():
 
 
 @result(ledger=("braun2022.gradient-flow",), uses=("prior_knowledge.mean_squared_error",))
-def gradient_flow():
+def gradient_flow() -> Conjunction:
     """Gradient flow, τẆ₁ = W₂ᵀ(Σ^yx - W₂W₁Σ^xx) and τẆ₂ = (Σ^yx - W₂W₁Σ^xx)W₁ᵀ.
 
     The loss changes by -tr(UᵀG₁) - tr(VᵀG₂) when W₁ and W₂ move in the directions U and V: that defines its negative
@@ -121,7 +125,7 @@ def gradient_flow():
 
 
 @result(ledger=("braun2022.assumption-whitened",), uses=("prior_knowledge.gradient_flow",))
-def whitened_inputs():
+def whitened_inputs() -> Existence:
     """Whitened inputs, Σ^xx = I, as assumed: the loss is a distance in function space, and Σ^yx alone drives the flow.
 
     They need at least as many data as inputs. The loss above its minimum is then half the squared distance of W₂W₁ from
@@ -140,7 +144,7 @@ def whitened_inputs():
 
 
 @result(ledger=("braun2022.zero-balanced-conservation",), uses=("wide_linear.conserved_balance",))
-def conserved_balance():
+def conserved_balance() -> Conjunction:
     """The balance W₁W₁ᵀ - W₂ᵀW₂ is conserved by gradient flow from every start, for all inputs, whitened or not.
 
     Zero-balanced weights stay zero-balanced therefore. Gradient descent with the learning rate η changes the balance by

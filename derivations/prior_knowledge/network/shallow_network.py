@@ -7,6 +7,9 @@ the difference to W* decays at the one rate 1/τ. From the reversed task, W(0) =
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.network.model import inputs_correlation, task
@@ -24,6 +27,7 @@ from symdyn.calculus.matrix import (
     substitute,
     trace,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.kinds import Conjunction
 from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
@@ -34,7 +38,7 @@ back = matrix("Sxi", i, i, r"(\tilde\Sigma^{xx})^{-1}", symmetric=True)
 fade = sp.Symbol("e", real=True)
 
 
-def _commuting(generator, sizes):
+def _commuting(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A symmetric invertible Σ^xx, its inverse, and a polynomial of it in place of its exponential."""
     value = random_matrix(generator, sigma_xx.letter, sizes)
     power = random_rational(generator) * value + random_rational(generator) * value * value
@@ -57,7 +61,7 @@ EXPONENTIAL = Rules(
 
 
 @result(ledger=("braun2022.shallow-solution",), uses=("prior_knowledge.correlations",))
-def one_layer():
+def one_layer() -> Conjunction:
     """The shallow network in closed form, for all inputs; e stands for e^{-t/τ} where they are whitened."""
     best = sigma_yx @ back
     closed = best + (W0 - best) @ decay

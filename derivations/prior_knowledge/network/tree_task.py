@@ -13,6 +13,8 @@ distance in the tree as g_k does (braun2022, Sec. 4, Fig. 3).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import sigma0, sigma1, sigma2, sigma3, x0, x1, x2, x3
@@ -26,7 +28,7 @@ values = (sigma0, sigma1, sigma2, sigma3)
 strengths = (x0, x1, x2, x3)
 
 
-def contrasts(level):
+def contrasts(level: int) -> list[sp.Matrix]:
     """The mean for level 0, else the contrasts of two branches below the nodes of the level above, of unit length."""
     if level == 0:
         return [sp.ones(ITEMS, 1) / sp.sqrt(ITEMS)]
@@ -38,34 +40,34 @@ def contrasts(level):
     return found
 
 
-def with_eigenvalues(numbers):
+def with_eigenvalues(numbers: Iterable[sp.Expr]) -> sp.Matrix:
     """The 8 × 8 matrix with these eigenvalues for the four levels."""
     return sum(
         (x * v * v.T for level, x in enumerate(numbers) for v in contrasts(level)), sp.zeros(ITEMS, ITEMS)
     )
 
 
-def shared(k):
+def shared(k: int) -> sp.Expr:
     """Inner product of the features of two things that part below level k."""
     return sum(x**2 for x in strengths[: k + 1])
 
 
-def similarity(k):
+def similarity(k: int) -> sp.Expr:
     """Entry of ṼS̃Ṽᵀ for two things that part below level k."""
     return (sigma0 - sigma1) / 8 + sum(((sigma1 - sigma2) / 4, (sigma2 - sigma3) / 2, sigma3)[:k], sp.S.Zero)
 
 
-def parting(first, second):
+def parting(first: int, second: int) -> int:
     """The last level that two things share."""
     return next(k for k in (3, 2, 1, 0) if first // 2 ** (3 - k) == second // 2 ** (3 - k))
 
 
-def by_distance(entry):
+def by_distance(entry: Callable[[int], sp.Expr]) -> tuple[sp.Expr, ...]:
     """The first row of the matrix whose entries depend on the last level that two things share."""
     return tuple(entry(parting(0, other)) for other in range(ITEMS))
 
 
-def first_row(numbers):
+def first_row(numbers: Iterable[sp.Expr]) -> tuple[sp.Expr, ...]:
     """Exchanging branches turns every row into the first and leaves such a matrix as it is."""
     return tuple(with_eigenvalues(numbers)[0, :])
 
@@ -94,7 +96,7 @@ positive = Domain(strengths, cells=(Cell("x_k > 0", dict.fromkeys(strengths, 1))
         stated("Sec. 3, Eq. (10)", "ordered singular values, σ_0 > σ_1 > σ_2 > σ_3 > 0", *values, *more),
     ),
 )
-def tree_similarity():
+def tree_similarity() -> Conjunction:
     """In a tree of eight living things the similarity ṼS̃Ṽᵀ falls with the distance in the tree: fish, birds, plants.
 
     For all strengths of the features, which the paper does not state.

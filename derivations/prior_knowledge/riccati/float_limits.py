@@ -54,7 +54,7 @@ distinct = Domain(
 )
 
 
-def growth(value):
+def growth(value: sp.Expr) -> sp.Expr:
     return (sp.exp(2 * value * t / tau) - 1) / value
 
 
@@ -77,7 +77,7 @@ determinant = 1 + first * a1 + second * a2 + first * second * (a1 * a2 - b**2)
         ),
     ),
 )
-def condition_of_fukumizu_form():
+def condition_of_fukumizu_form() -> Existence:
     """The condition number of the bracket of eq. 5 grows exponentially, at twice the difference of the singular values.
 
     (tr M)²/det M is the condition number plus 2 plus its inverse. The solution itself stays bounded.
@@ -117,7 +117,7 @@ cos, sin = (1 - u**2) / (1 + u**2), 2 * u / (1 + u**2)
         meaning("c is the strength of the start outside a plane", c),
     ),
 )
-def condition_of_exact_solution():
+def condition_of_exact_solution() -> Existence:
     """The bracket of Theorem 3.1 ends at S̃⁻¹, and starts as ill-conditioned as B and the strengths S of the start.
 
     B = I + R for square bases with U = Ũ; a turn by an angle in one plane has the singular values of B there alike,
@@ -166,6 +166,6 @@ moderate = turned.with_cells(
         meaning("two corners: u, or κ(S), above a power of two", far, c),
     ),
 )
-def printed_stability():
+def printed_stability() -> Inequality:
     """As printed, for every invertible B and S: the condition number of K(0) times the rounding 2⁻⁵² is below 1."""
     return Inequality(1 - lost, ">")

@@ -15,12 +15,16 @@ whose generator is skew. O stays I where the ṙ commute with the r, as for one 
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.riccati.stacked_layers import n
 from derivations.prior_knowledge.symbols import TIMED, h, i, m, o, tau, u
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
     Rules,
     cayley,
     eye,
@@ -34,11 +38,12 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning
 from symdyn.statements.kinds import Existence, Inequality
-from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity, MatrixStatement
 
 SHAPES = ({n: 3, h: 2}, {n: 2, h: 3}, {n: 4, h: 1})
 
@@ -48,11 +53,11 @@ Q0 = matrix("Q0", n, h, "Q(0)")
 grow, back = matrix("E", n, n, r"e^{Ft/\tau}", symmetric=True), matrix("Fi", n, n, "F^{-1}", symmetric=True)
 
 
-def riccati(F, square):
+def riccati(F: Expression, square: Expression) -> Expression:
     return (F @ square + square @ F - square @ square) / tau
 
 
-def _exponential(generator, sizes):
+def _exponential(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A symmetric invertible F, its inverse, and a polynomial of F in place of its exponential."""
     task = random_matrix(generator, F.letter, sizes)
     power = random_rational(generator) * task + random_rational(generator) * task * task + sp.eye(sizes[n])
@@ -77,7 +82,7 @@ growth = {grow: F @ grow / tau}
 
 
 @result(ledger=("braun2022.over-under-complete",), uses=("prior_knowledge.weight_riccati",))
-def solution_from_any_start():
+def solution_from_any_start() -> Existence:
     """The solution of the Riccati equation from every start and for all shapes, also with a bottleneck.
 
     M is never singular, as vᵀMv starts from ‖v‖² and grows. Theorem 3.1 covers less: N_h ≥ min(N_i, N_o), so that
@@ -118,7 +123,7 @@ agreeing = Domain(
     under=agreeing,
     hypotheses=(meaning("the two signs of the determinant of a start", side),),
 )
-def printed_over_under_complete():
+def printed_over_under_complete() -> Inequality:
     """As printed, of Theorem 3.1, for every N_h: B = UᵀŨ(I + R) is invertible for zero-balanced starts of full rank.
 
     R = ŨᵀUVᵀṼ, orthogonal with the columns (cos, sin) and (∓sin, ±cos), has the determinant ±1.
@@ -127,12 +132,12 @@ def printed_over_under_complete():
     return Inequality((sp.eye(2) + turn).det(), "!=")
 
 
-def of_fukumizu():
+def of_fukumizu() -> Expression:
     """The bracket of eq. 5."""
     return eye(h) + Q0.T @ (grow @ back @ grow - back) @ Q0 / 2
 
 
-def fukumizu_facts():
+def fukumizu_facts() -> tuple[MatrixStatement, ...]:
     """How e^{Ft/τ}Q(0) and the bracket of eq. 5 move, and that the bracket starts from I."""
     bracket, Y0 = of_fukumizu(), grow @ Q0
     return (
@@ -143,7 +148,7 @@ def fukumizu_facts():
 
 
 @result(ledger=("braun2022.fukumizu-solution",), uses=("prior_knowledge.solution_from_any_start",))
-def fukumizu_form():
+def fukumizu_form() -> Existence:
     """Fukumizu's form of the solution, for an invertible F.
 
     What the paper assumes enters in this way: whitened inputs and zero balance make the equation, N_i = N_o and the
@@ -156,7 +161,7 @@ def fukumizu_form():
 
 
 @printed("braun2022.fukumizu-solution", quote=r"QQ^T(t)=e^{Ft/\tau}Q(0)[I+\tfrac12Q(0)^T")
-def printed_fukumizu_form():
+def printed_fukumizu_form() -> Existence:
     """As printed: YM⁻¹Yᵀ, with Y and M for e^{Ft/τ}Q(0) and the bracket, and how these two move and start."""
     closed, moving = Y @ M.inverse() @ Y.T, {Y: F @ Y / tau, M: Y.T @ Y / tau}
     return Existence(
@@ -169,7 +174,7 @@ def printed_fukumizu_form():
     )
 
 
-def _task_with_kernel(generator, sizes):
+def _task_with_kernel(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A task with fewer outputs than inputs, or equally many but dependent ones, and an input it does not see."""
     inputs, outputs = sizes[i], sizes[o]
     turn = cayley(generator, inputs)
@@ -189,7 +194,7 @@ KERNEL = Rules(
     uses=("prior_knowledge.solution_from_any_start",),
     hypotheses=(meaning("an example without an inverse: an input v that the task does not see", "Σv = 0"),),
 )
-def equal_dimensions():
+def equal_dimensions() -> Existence:
     """Equal dimensions, N_i = N_o, as assumed, are what the inverse of F needs, together with an invertible Σ^yx.
 
     The blocks of F times its inverse; a vector that a task with N_o < N_i does not see makes F singular. The solution
@@ -215,7 +220,7 @@ r, r_dot, spin = (
 skew = (r_dot @ r.inverse() - r.inverse() @ r_dot) / 2
 
 
-def _roots(generator, sizes):
+def _roots(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A diagonal root of M, some Y, and the velocity that the root then has."""
     hidden = sizes[h]
     root = [abs(random_rational(generator)) for _ in range(hidden)]
@@ -238,7 +243,7 @@ ROOT = Rules(
 )
 
 
-def _semi_orthogonal(generator, sizes):
+def _semi_orthogonal(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Z, the bracket as a square, and a Q that is made of them."""
     rank = sizes[m]
     root = random_matrix(generator, kr.letter, sizes)
@@ -285,7 +290,7 @@ THIN = ({n: 3, h: 2, m: 2}, {n: 4, h: 3, m: 2}, {n: 2, h: 3, m: 1})
         ),
     ),
 )
-def weights_with_rotation():
+def weights_with_rotation() -> Existence:
     """The weights themselves, Q = YM^{-1/2}O, with the equation of their rotation; and Q = Z[·]^{-1/2}O.
 
     QQᵀ leaves a factor with orthonormal rows open, N_m × N_h for the form with Z: it is a square orthogonal matrix

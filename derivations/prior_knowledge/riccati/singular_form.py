@@ -13,12 +13,16 @@ tends to zero too, though t does not stand in an exponential there (braun2022, S
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import TIMED, W1, W2, h, i, m, o, r1, s, start, t, task, tau
 from symdyn.calculus.gram import inner, norm2
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
     Rules,
     balanced,
     cayley,
@@ -31,11 +35,12 @@ from symdyn.calculus.matrix import (
     substitute,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import meaning
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Limit
-from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity, MatrixStatement
 
 N = sp.Symbol("N", integer=True, positive=True)
 SHAPES = ({i: 3, o: 2, m: 2}, {i: 2, o: 3, m: 2}, {i: 2, o: 2, m: 2})
@@ -56,7 +61,7 @@ B, C = matrix("B", m, m), matrix("C", m, m)
 B_inv = matrix("Bi", m, m, "B^{-1}")
 
 
-def _bases(generator, sizes):
+def _bases(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Singular vectors and values of a start and a task with an invertible B, and a diagonal E."""
     inputs, outputs, rank = (sizes[size] for size in (i, o, m))
     start = orthonormal_columns(generator, inputs, rank), orthonormal_columns(generator, outputs, rank)
@@ -66,7 +71,7 @@ def _bases(generator, sizes):
     if overlap.det() == 0:
         return _bases(generator, sizes)
 
-    def values():
+    def values() -> sp.Matrix:
         return sp.diag(*(abs(random_rational(generator)) for _ in range(rank)))
 
     size, goal = values(), values()
@@ -157,13 +162,13 @@ moving = {decay: -s_task @ decay / tau, t: sp.S.One}
 """E moves by τĖ = -ES̃, and dt/dt = 1."""
 
 
-def bracket_velocity(x):
+def bracket_velocity(x: Expression) -> Expression:
     """ZᵀZ - S̃x - xS̃ over τ, what the bracket x should have for its velocity."""
     return (Z_in.T @ Z_in + Z_out.T @ Z_out - s_task @ x - x @ s_task) / tau
 
 
 @result(ledger=("braun2022.z-matrix",))
-def singular_basis_of_flow():
+def singular_basis_of_flow() -> Conjunction:
     """Z moves by τŻ = FZ - ZS̃ and starts from ½ZBᵀ = [V; U], for N_i below, equal to and above N_o."""
     start_in, start_out = (substitute(x, {decay: one}) @ B.T / 2 for x in (Z_in, Z_out))
     return Conjunction(
@@ -186,7 +191,7 @@ grown = Domain(
 later = Domain((s, t), cells=(Cell("s, t > 0", {s: 1, t: 1}),), words="s, t > 0")
 
 
-def riccati_facts():
+def riccati_facts() -> tuple[MatrixStatement, ...]:
     """ZK⁻¹Zᵀ solves the Riccati equation if Z and K move as stated, K as printed does, and starts as it should."""
     closed = Z @ bracket.inverse() @ Z.T
     both = {Z: (F @ Z - Z @ rates) / tau, bracket: (Z.T @ Z - rates @ bracket - bracket @ rates) / tau}
@@ -204,7 +209,7 @@ apart, ratio = matrix("X", m, m, symmetric=True), matrix("D", m, m)
 MODES = ({m: 1}, {m: 2})
 
 
-def _decaying(generator, sizes):
+def _decaying(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """The diagonal matrices alone."""
     drawn = [sp.diag(*(abs(random_rational(generator)) for _ in range(sizes[m]))) for _ in range(2)]
     return {decay.letter: drawn[0], s_task.letter: drawn[1], s_inv.letter: drawn[1].inv()}
@@ -241,7 +246,7 @@ abbreviated = {
         "prior_knowledge.balanced_blocks",
     ),
 )
-def exact_solution():
+def exact_solution() -> Existence:
     """The exact solution in singular vectors, for all N_i, N_o and N_h.
 
     It needs that W₂(0)W₁(0) and Σ^yx have the same rank m, and that B, m × m, is invertible. The terms of K beyond the
@@ -278,13 +283,13 @@ def exact_solution():
 @printed(
     "braun2022.theorem-3-1", quote=r"QQ^T(t)=Z\,[\,4e^{-\tilde St/\tau}B^{-1}S^{-1}B^{-T}e^{-\tilde St/\tau}"
 )
-def printed_exact_solution():
+def printed_exact_solution() -> Existence:
     """As printed, with E for e^{-S̃t/τ}; a weight matrix of full rank has min(N_i, N_o) for N_m."""
     return Existence(r"eqs. 11 and 12: $QQ^\top=ZK^{-1}Z^\top$", riccati_facts())
 
 
 @result(ledger=())
-def balanced_blocks():
+def balanced_blocks() -> Existence:
     """The diagonal blocks of QQᵀ of zero-balanced weights are the roots of MᵀM and MMᵀ for M = W₂W₁.
 
     So M = USVᵀ fixes all of QQᵀ = [V; U]S[V; U]ᵀ, and W₁, W₂ and M have the same rank.
@@ -303,7 +308,7 @@ def balanced_blocks():
     )
 
 
-def end(x):
+def end(x: Expression) -> Expression:
     """Where E has died out."""
     return substitute(x, {decay: zero(m, m)})
 
@@ -316,7 +321,7 @@ def end(x):
     ),
     uses=("prior_knowledge.exact_solution", "prior_knowledge.whitened_inputs"),
 )
-def steady_state():
+def steady_state() -> Existence:
     """Under the conditions of Theorem 3.1, QQᵀ tends to [Ṽ; Ũ]S̃[Ṽ; Ũ]ᵀ, which the task alone decides.
 
     The loss has its global minimum at W₂W₁ = ŨS̃Ṽᵀ = Σ^yx. Entries of the term with t in front of exponentials are
@@ -339,7 +344,7 @@ def steady_state():
     )
 
 
-def _unit_vectors(rng, dimension):
+def _unit_vectors(rng: random.Random, dimension: int) -> Point:
     """Two unit vectors that are not opposite."""
     while True:
         turn = cayley(rng, dimension), cayley(rng, dimension)
@@ -370,7 +375,7 @@ one_output = Domain(
     severity="scope",
     hypotheses=(EXAMPLES,),
 )
-def printed_steady_state():
+def printed_steady_state() -> Identity:
     """As printed, no t stands in front of the exponentials; for one output its factor is 4e^{-2st/τ}‖ṽ_⊥ᵀv‖²/(τB²).
 
     So it is for N_i = N_o, but the sentence is said of eq. 11, whose last term 4(t/τ)e^{-S̃t/τ}…e^{-S̃t/τ} is there for

@@ -13,12 +13,16 @@ is Fukumizu's form (braun2022, Sec. 2, eqs. 4-6).
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.network.model import whitened_flow
 from derivations.prior_knowledge.symbols import TIMED, W1, W2, h, i, o, sigma_yx, tau
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
     Rules,
     balanced,
     cayley,
@@ -30,6 +34,7 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.kinds import Conjunction, Existence, typeset
@@ -49,7 +54,7 @@ SHAPES = (
 FEW_SHAPES = SHAPES[:2]
 
 
-def _coordinates(generator, sizes):
+def _coordinates(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """The coordinates of inputs and outputs: the columns of the identity, shared out."""
     basis = sp.eye(sizes[n])
     return {Ji.letter: basis[:, : sizes[i]], Jo.letter: basis[:, sizes[i] :]}
@@ -74,22 +79,22 @@ task = matrix("F", n, n, "F_\\lambda", symmetric=True)
 ANY, ZERO = Rules(BLOCKS), Rules(BLOCKS, balanced(W1, W2), positive(tau))
 
 
-def with_balance(F):
+def with_balance(F: Expression) -> Expression:
     """F_λ."""
     return F + lam / 2 * (Jo @ Jo.T - Ji @ Ji.T)
 
 
-def velocity(Q, F):
+def velocity(Q: Expression, F: Expression) -> Expression:
     """Of Q, in the task F."""
     return (F @ Q - Q @ Q.T @ Q / 2) / tau
 
 
-def riccati(square, F):
+def riccati(square: Expression, F: Expression) -> Expression:
     """The velocity of QQᵀ."""
     return (F @ square + square @ F - square @ square) / tau
 
 
-def _isotropic_weights(generator, sizes):
+def _isotropic_weights(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Weights with W₂ᵀW₂ - W₁W₁ᵀ = λI for a λ of either sign, where the shapes allow it, or of zero."""
     hidden, inputs, outputs = sizes[h], sizes[i], sizes[o]
     sign = generator.choice([0] + [1] * (hidden <= outputs) + [-1] * (hidden <= inputs))
@@ -118,7 +123,7 @@ ISOTROPIC = Rules(
 
 
 @result(ledger=("braun2022.q-and-f",))
-def stacked_layers():
+def stacked_layers() -> Conjunction:
     """The layers in one matrix, Q = [W₁ᵀ; W₂], and the task in F: the rows of both are those of inputs and outputs."""
     return Conjunction(
         MatrixIdentity(Ji.T @ Q, W1.T, SHAPES, ANY),
@@ -133,7 +138,7 @@ def stacked_layers():
 @result(
     ledger=("braun2022.qqt-blocks", "braun2022.network-function"), uses=("prior_knowledge.stacked_layers",)
 )
-def blocks():
+def blocks() -> Conjunction:
     """The blocks of QQᵀ: correlations of the weights on the diagonal, the network function W₂W₁ off it.
 
     W₂W₁ makes the outputs W₂W₁X of the network from the inputs X.
@@ -162,7 +167,7 @@ def blocks():
         ),
     ),
 )
-def weight_riccati():
+def weight_riccati() -> Conjunction:
     """The equation of Q and the Riccati equation of QQᵀ, for zero-balanced weights and all others with balance λI.
 
     For any shapes, a bottleneck too.
@@ -181,7 +186,7 @@ def weight_riccati():
     quote=r"\tau\dot Q = FQ-\tfrac12 QQ^TQ",
     hypotheses=(stated("Sec. 2, Assumption 2.3", "zero-balanced weights", "W1 and W2 are balanced"),),
 )
-def printed_weight_riccati():
+def printed_weight_riccati() -> Existence:
     """As printed, for zero-balanced weights."""
     square, letters = Q @ Q.T, whole @ whole.T
     velocities = typeset(velocity(whole, plain_task)), typeset(riccati(letters, plain_task))

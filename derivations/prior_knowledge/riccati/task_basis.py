@@ -14,7 +14,9 @@ Assumptions 2.4 and 3.1).
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from typing import Any
 
 import sympy as sp
 
@@ -47,8 +49,9 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import defined, meaning, stated
 from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
 from symdyn.statements.matrix import MatrixIdentity
@@ -68,7 +71,7 @@ WITHOUT_B = stated(
     ledger=("braun2022.compact-svd",),
     hypotheses=(WITHOUT_B,),
 )
-def compact_singular_values():
+def compact_singular_values() -> Existence:
     """The compact decompositions of start and task: on the diagonals of S and S̃ are singular values, not eigenvalues.
 
     They are the roots of the eigenvalues of ΣᵀΣ and ΣΣᵀ. N_m, which the paper does not define, is the rank, and equal
@@ -90,7 +93,7 @@ left, right = matrix("Ut", m, m, r"\tilde U"), matrix("Vt", m, m, r"\tilde V")
 values = matrix("St", m, m, r"\tilde S", symmetric=True)
 
 
-def _descending(generator, sizes):
+def _descending(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Positive numbers on a diagonal, the largest first."""
     drawn = sorted((abs(random_rational(generator)) for _ in range(sizes[m])), reverse=True)
     return {values.letter: sp.diag(*drawn)}
@@ -102,7 +105,7 @@ def _descending(generator, sizes):
     severity="typo",
     hypotheses=(stated("Sec. 3, Eq. (10)", "S̃ is diagonal, ordered, with non-zero entries", "S̃"),),
 )
-def printed_compact_svd():
+def printed_compact_svd() -> MatrixIdentity:
     """As printed, with eigenvalues of the matrix on the diagonal, whose sum is its trace."""
     rules = Rules(orthogonal(left), orthogonal(right), Declaration("S̃", (), (values.letter,), _descending))
     return MatrixIdentity(
@@ -114,7 +117,7 @@ def printed_compact_svd():
     ledger=("braun2022.orthogonal-complements",),
     hypotheses=(WITHOUT_B,),
 )
-def complements():
+def complements() -> Existence:
     """Ũ has a complement for N_o > N_i, with N_o - N_i columns, and Ṽ for N_i > N_o; the projectors on them.
 
     [Ũ Ũ_⊥] is then a basis: the projectors on both add to the identity and the task does not see Ṽ_⊥ and Ũ_⊥.
@@ -134,7 +137,7 @@ def complements():
 n_i, n_o, extra = sp.symbols("N_i N_o k", real=True)
 
 
-def _dimensions(rng, _):
+def _dimensions(rng: random.Random, _: int) -> Point:
     """Whole numbers."""
     return {n_o: sp.Integer(rng.randint(1, 4)), extra: sp.Integer(rng.randint(1, 3))}
 
@@ -155,7 +158,7 @@ more_inputs = Domain(
     severity="typo",
     hypotheses=(UNEQUAL,),
 )
-def printed_complements():
+def printed_complements() -> Inequality:
     """As printed, Ũ_⊥ has N_o - N_i columns for N_i > N_o, which is negative; N_i < N_o is meant."""
     return Inequality(n_o - n_i, ">=")
 
@@ -164,7 +167,7 @@ def printed_complements():
     ledger=("braun2022.b-c-definition",),
     hypotheses=(WITHOUT_B,),
 )
-def overlaps():
+def overlaps() -> Conjunction:
     """B and C as defined are what the start has along the eigenvectors [Ṽ; ±Ũ] of F, and BBᵀ + CCᵀ + 2(…) = 4I.
 
     The dots stand for VᵀṼ_⊥Ṽ_⊥ᵀV + UᵀŨ_⊥Ũ_⊥ᵀU, which is zero for N_i = N_o. Choosing other signs of singular vectors
@@ -199,7 +202,7 @@ start_left, start_right = matrix("U", m, m), matrix("V", m, m)
 turn, fixed = matrix("R", m, m), vector("v", m)
 
 
-def _reflection(generator, sizes):
+def _reflection(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """An orthogonal matrix with the determinant -1, and an eigenvector with the eigenvalue -1, which it must have."""
     turned = cayley(generator, sizes[m])
     first = sp.diag(-1, *[1] * (sizes[m] - 1))
@@ -216,7 +219,7 @@ BASES = Rules(*(orthogonal(x) for x in (start_left, start_right, left, right)))
 half = Domain((v_coordinate,), words="a rotation by less than half a turn, x the tangent of half its angle")
 
 
-def _unit_vectors(rng, dimension):
+def _unit_vectors(rng: random.Random, dimension: int) -> Point:
     """Two unit vectors."""
     return {x: list(cayley(rng, dimension)[:, 0]) for x in (start, task)}
 
@@ -238,7 +241,7 @@ units = Domain(
         ),
     ),
 )
-def invertible_overlap():
+def invertible_overlap() -> Existence:
     """When B is invertible: for N_i = N_o if I + R is, with the orthogonal R = ŨᵀUVᵀṼ, which needs det R = 1.
 
     det(I + R) = det(R)det(I + Rᵀ) makes it zero for det R = -1, for half of all starts. In the plane it is
@@ -274,7 +277,7 @@ def invertible_overlap():
         ),
     ),
 )
-def full_rank():
+def full_rank() -> Existence:
     """Full rank of Σ^yx and of W₂(0)W₁(0), as used for all dimensions, is the rank min(N_i, N_o).
 
     It implies N_h ≥ min(N_i, N_o): with fewer hidden neurons there is an input v ≠ 0 with W₁v = 0, which the
@@ -300,12 +303,12 @@ def full_rank():
     )
 
 
-def _bottleneck(generator, sizes):
+def _bottleneck(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Weights of fewer hidden neurons than inputs and outputs, an input that is not seen, an output not given."""
     inputs, hidden, outputs = (sizes[size] for size in (i, h, o))
     bases = cayley(generator, inputs), cayley(generator, outputs)
 
-    def free(size):
+    def free(size: int) -> sp.Matrix:
         return sp.Matrix(hidden, size - 1, lambda *_: random_rational(generator))
 
     return {
@@ -328,6 +331,6 @@ rank = sp.Symbol("r", real=True)
     severity="convention",
     hypotheses=(UNEQUAL, meaning("r is the rank, N_o at most", *defined(rank))),
 )
-def printed_full_rank():
+def printed_full_rank() -> Identity:
     """As printed, and assumed by Theorem 3.1 for N_i > N_o too, the rank is N_i and N_o; but it is N_o at most."""
     return Identity((rank, rank), (n_i, n_o))

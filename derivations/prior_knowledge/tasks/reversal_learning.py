@@ -17,6 +17,9 @@ layers alike need not supply one (braun2022, Sec. 6).
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.decoupling.task_overlaps import (
@@ -37,6 +40,7 @@ from derivations.prior_knowledge.symbols import (
     m,
     minus,
     plus,
+    plus_t,
     rest,
     reversed_t,
     s,
@@ -47,9 +51,9 @@ from derivations.prior_knowledge.symbols import (
     w1,
     w2,
 )
-from derivations.prior_knowledge.tasks.task_sequences import SIGNS, growth, one_mode, plus_t, size, starts
+from derivations.prior_knowledge.tasks.task_sequences import SIGNS, growth, one_mode, size, starts
 from symdyn.calculus.matrix import Rules, matrix, positive, rule, substitute, zero
-from symdyn.calculus.matrix.rules import Declaration
+from symdyn.calculus.matrix.rules import Declaration, Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning, stated
@@ -63,7 +67,7 @@ H0 = matrix("H0", m, m, "(A(0)^\\top A(0))^{-1}", symmetric=True)
 J = matrix("J", m, m, symmetric=True)
 
 
-def _signs(generator, sizes):
+def _signs(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     return {J.letter: sp.diag(*(generator.choice((-1, 1)) for _ in range(sizes[m])))}
 
 
@@ -72,7 +76,7 @@ reversed_domain = Domain((s, tau, t), cells=(Cell("s > 0", SIGNS),))
 
 
 @result(ledger=("braun2022.reversal-solution",), uses=("prior_knowledge.solution_from_any_start",))
-def reversed_connections():
+def reversed_connections() -> Existence:
     """The exact solution in reversal learning: a form without the inverse of B, which is singular there."""
     stays = -A @ (S + A.T @ A) / tau
     bracket = H0 + (one - E @ E) @ Si
@@ -110,7 +114,7 @@ def reversed_connections():
     domain=reversed_domain,
     uses=("prior_knowledge.reversed_connections",),
 )
-def reversal_fails():
+def reversal_fails() -> Existence:
     """From the learned reversed task every mode shrinks as s/(2e^{2st/τ} - 1): the function tends to zero, a saddle."""
     mode = s / (2 * sp.exp(2 * s * t / tau) - 1)
     return Existence(
@@ -131,7 +135,7 @@ def reversal_fails():
     ledger=("braun2022.reversal-b-singular",),
     hypotheses=(meaning("J is diagonal with entries ±1, of which -1 marks a reversed mode", "J² = I"),),
 )
-def singular_overlap():
+def singular_overlap() -> Conjunction:
     """B is zero where all modes are reversed, and annihilates the reversed modes where only some are."""
     overlap = (U @ J).T @ U + V.T @ V
     return Conjunction(
@@ -154,7 +158,7 @@ moving = starts.with_cells(
         meaning("u = 2st/τ > 0, or a time u before the end of the wait; q₊² in terms of it", u, t, plus),
     ),
 )
-def catastrophic_slowing():
+def catastrophic_slowing() -> Existence:
     """A mode is half learned no sooner than τ/(2s) ln(s/q₊²), which has no bound next to the separatrix q₊ = 0.
 
     q₊²(t) = q₊²e^{2st/τ}/D with D ≥ 1: D starts from 1 and grows.
@@ -180,7 +184,7 @@ def catastrophic_slowing():
 sum_of_weights = w1 + w2
 
 
-def after_step(one_weight, other):
+def after_step(one_weight: sp.Expr, other: sp.Expr) -> sp.Expr:
     """A weight after one step of gradient descent, for one input, one hidden neuron and one output."""
     return one_weight + (s - one_weight * other) * other / tau
 
@@ -192,7 +196,7 @@ def after_step(one_weight, other):
         stated("Sec. 6, reversal learning", "w₁w₂ < 0 < s; w₁ < 0 < w₂ is its mirror image", w1, w2),
     ),
 )
-def escape_needs_a_perturbation():
+def escape_needs_a_perturbation() -> Existence:
     """A step of gradient descent multiplies w₁ + w₂, the distance to the separatrix: it leaves zero at zero.
 
     In reversal learning w₁w₂ < 0, and the factor 1 + (s - w₁w₂)/τ is above 1: any perturbation of the sum grows, but
@@ -229,6 +233,6 @@ def escape_needs_a_perturbation():
     ),
     hypotheses=(stated("Sec. 6, reversal learning", "from the learned reversed task, w₂ = -w₁ < 0", w1, w2),),
 )
-def printed_numerical_escape():
+def printed_numerical_escape() -> Inequality:
     """As printed, gradient descent leaves the separatrix: w₁ + w₂ is not zero after a step."""
     return Inequality(after_step(w1, w2) + after_step(w2, w1), "!=")

@@ -13,6 +13,9 @@ a cycle of three items has not (braun2022, Sec. 6).
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.symbols import h, i, o, tau
@@ -28,6 +31,7 @@ from symdyn.calculus.matrix import (
     rule,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.kinds import Existence
@@ -46,7 +50,7 @@ S, E, Y = (
 one = eye(i)
 
 
-def _swapped(generator, sizes):
+def _swapped(generator: random.Random, sizes: Sizes) -> sp.Matrix:
     """A swap of two items, or of two pairs of them."""
     size = sizes[i]
     places = list(range(size))
@@ -57,7 +61,7 @@ def _swapped(generator, sizes):
     return sp.Matrix(size, size, lambda row, column: int(places[row] == column))
 
 
-def _automorphism(generator, sizes):
+def _automorphism(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A swap and a symmetric matrix that it maps on itself."""
     swap = _swapped(generator, sizes)
     root = sp.Matrix(sizes[i], sizes[i], lambda row, column: random_rational(generator))
@@ -87,7 +91,7 @@ automorphism = Declaration(
         ),
     ),
 )
-def swap_is_reversal():
+def swap_is_reversal() -> Existence:
     """Swapping siblings reverses the modes that change their sign, and no others: B is singular, and stays so.
 
     The rows of Y are the start in the growing modes, τẎ = S̃Y; e^{-S̃t/τ}Y keeps its kernel for ever, while at the
@@ -116,7 +120,7 @@ Pt = matrix("Pt", i, i, r"\Pi")
 
 
 @result(ledger=(), uses=("prior_knowledge.swap_is_reversal",))
-def relabelings_like_reversal():
+def relabelings_like_reversal() -> MatrixIdentity:
     """A permutation of the items of a learned task of full rank makes B singular if and only if -1 is its eigenvalue.
 
     B is I + Π up to a change of basis. The eigenvalues of a cycle of length L are the L-th roots of one, so that

@@ -14,11 +14,15 @@ start is overwritten; that q₊ = 0 is excluded is no hypothesis beside the clai
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.prior_knowledge.riccati.stacked_layers import n
 from derivations.prior_knowledge.symbols import h, minus, minus_t, plus, plus_t, rest, rest_t, s, t, tau
 from symdyn.calculus.matrix import Declaration, Rules, eye, inverse_of, matrix, random_matrix, rule
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning
@@ -37,7 +41,7 @@ bracket = one + K1 @ P0
 resolvent, of_resolvent = inverse_of("R1", bracket, "R_1")
 
 
-def _exponential(generator, sizes):
+def _exponential(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     value = random_matrix(generator, e1.letter, sizes)
     return {e1.letter: value, back.letter: value.inv()}
 
@@ -51,7 +55,7 @@ CHAIN = Rules(
 
 
 @result(ledger=("braun2022.continual-learning-chain",), uses=("prior_knowledge.solution_from_any_start",))
-def tasks_in_a_row():
+def tasks_in_a_row() -> Existence:
     """Tasks in a row: QQᵀ at the end of one is all that the next needs to know, and their solutions compose.
 
     No rank is lost on the way, since e and I + KP are invertible.
@@ -103,7 +107,7 @@ with_overlap = starts.with_cells(regular)
     uses=("prior_knowledge.solution_from_any_start",),
     hypotheses=(meaning("both cases: q₊ ≠ 0, and q₊ = 0 with nothing in the kernel", plus, rest),),
 )
-def learned_from_overlap():
+def learned_from_overlap() -> Existence:
     """One mode is learned if and only if the start overlaps with it, q₊ ≠ 0; otherwise the function tends to zero."""
     return Existence(
         r"$W_2W_1\to s$ along the mode if $q_+\ne0$, and $\to0$ if $q_+=0$",
@@ -121,7 +125,7 @@ def learned_from_overlap():
     domain=starts,
     severity="scope",
 )
-def printed_any_start():
+def printed_any_start() -> Limit:
     """As printed, the task is learned from every start, here of one hidden neuron for a task of rank one.
 
     Theorem 3.2 has an invertible B, and does not give it for any start.

@@ -11,6 +11,7 @@ says nothing where a_0 = 0, since β_0 = 0 there whatever w_0 is.
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import sympy as sp
@@ -50,7 +51,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality, Solution
 
@@ -59,7 +60,7 @@ F = plus * a + eta_a * omega
 printed_F = omega + a / 2 * (delta + sp.sqrt(delta**2 + 4 * s**2))
 
 
-def on_surface(name, sign):
+def on_surface(name: str, sign: int) -> Cell:
     """A cell of the surface F = 0."""
     rates = by_modes(sign)
     omega_there = (-plus * a / eta_a).xreplace(rates)
@@ -77,7 +78,7 @@ on_the_surface = Domain(
 )
 
 
-def turned_positive(point):
+def turned_positive(point: Point) -> bool:
     """Whether the first component of β_* is positive, which a rotation makes it."""
     return point[beta_star][0] > 0
 
@@ -90,7 +91,7 @@ a_on_surface = a0 * sp.exp(minus * t) / sp.sqrt(1 + eta_w * a0**2 * (1 - sp.exp(
     domain=on_the_surface,
     uses=("single_neuron.planar_dynamics",),
 )
-def separating_surface():
+def separating_surface() -> Existence:
     """The surface λ_+ a + η_a ω = 0 is never left, and runs into the saddle a = ω = 0, for all rates."""
     return Existence(
         r"A start on $\lambda_+ a + \eta_a\, w^\top\beta_* = 0$ stays on this surface and tends to the saddle "
@@ -105,7 +106,7 @@ def separating_surface():
     )
 
 
-def on_printed_hyperplane(random, dimension):
+def on_printed_hyperplane(random: random.Random, dimension: int) -> Point:
     """Exact weights with rates of product one on the printed hyperplane, in the chosen dimension.
 
     There ω = -τ s a with δ = s (τ - 1/τ), so that s follows from τ, a, the rates and the part of w across β_*.
@@ -152,7 +153,7 @@ def on_printed_hyperplane(random, dimension):
         ),
     ),
 )
-def printed_separating_hyperplane():
+def printed_separating_hyperplane() -> Dynamics:
     """As printed, without the rates: on the hyperplane its functional stands still."""
     return Dynamics(printed_F, sp.S.Zero, under=plane)
 
@@ -167,7 +168,7 @@ def with_nu(domain: Domain) -> Domain:
     domain=with_nu(every_start),
     uses=("single_neuron.zero_crossing_time", "single_neuron.nu_solution"),
 )
-def sign_change_condition():
+def sign_change_condition() -> Existence:
     """a ≠ 0 changes its sign if and only if the denominator of ν(t) vanishes: 2R < -2η_a ν_0 - δ, for all rates."""
     ratio = 2 * eta_a * nu0 + delta
     below = 2 * R * sp.cosh(R * t) + ratio * sp.sinh(R * t)
@@ -221,7 +222,7 @@ _lift = sp.Symbol("lift", real=True)
         ),
     ),
 )
-def printed_sign_change():
+def printed_sign_change() -> Inequality:
     """As printed: √(δ² + 4‖β_*‖²) + 2ν_0 + δ has the sign of α/a_0, which is negative where a changes its sign."""
     return Inequality(a0 * alpha * (sp.sqrt(delta**2 + 4 * s**2) + 2 * nu0 + delta), ">")
 
@@ -231,7 +232,7 @@ def printed_sign_change():
     domain=starts(any_rates),
     uses=("single_neuron.final_branch",),
 )
-def basin_by_alignment():
+def basin_by_alignment() -> Identity:
     """Where a_0 ≠ 0 the basin is read off β_0: a_0 (λ_+ a_0 + η_a ω_0) = η_a β_0ᵀβ_* + λ_+ a_0².
 
     So a_0 > 0 stays positive where β_0ᵀβ_* > -λ_+ a_0²/η_a, and a_0 < 0 turns positive where β_0ᵀβ_* is less than that.
@@ -268,6 +269,6 @@ _downstream = (
     ),
     hypotheses=(stated("App. A.2.5", "δ < 0, and the start is in S⁺", delta < 0, omega0),),
 )
-def printed_basin_by_alignment():
+def printed_basin_by_alignment() -> Inequality:
     """As printed: in S⁺ the alignment exceeds its threshold for a_0 ≥ 0, and falls below it for a_0 ≤ 0."""
     return Inequality(sp.sign(a0) * (eta_a * a0 * omega0 + plus * a0**2), ">")

@@ -78,7 +78,7 @@ every_weight = Domain((a, omega, delta, s, eta_a, eta_w), cells=(Cell("any weigh
 
 
 @result(domain=every_weight, ledger=("kunin2024.basin-empty-upstream",))
-def surface_empty_upstream():
+def surface_empty_upstream() -> Conjunction:
     """No weights with δ > 0 lie on the surface λ_+ a + η_a ω = 0 that separates the basins, for all rates.
 
     This is said of the surface that separates. The printed hyperplane, which separates only for η_a = η_w = 1, does
@@ -98,7 +98,7 @@ def surface_empty_upstream():
     uses=("single_neuron.solution_for_every_balance", "single_neuron.surface_empty_upstream"),
     arguments=("delta", "s", "a0", "omega0", "eta_a", "eta_w"),
 )
-def final_branch():
+def final_branch() -> Existence:
     """The branch of minima that is reached: sgn(λ_+ a_0 + η_a ω_0), for every balance and all rates.
 
     P e^{-λ_+ t} = α + (a_0 - α) e^{-2Rt} tends to α and E² e^{-2λ_+ t} to η_w α²/λ_+, so that a tends to
@@ -121,13 +121,13 @@ def final_branch():
     )
 
 
-def printed_basin():
+def printed_basin() -> Existence:
     """The two rows of the printed basin: for δ ≥ 0 |η_a ω_0| < λ_+|a_0|, for δ < 0 the hyperplane."""
     return Existence(
         r"The final sign of $a$ is that of $a_0$ for $\delta \ge 0$, and that of the printed functional for "
         r"$\delta < 0$",
         because=(
-            surface_empty_upstream.statement.because[1],
+            surface_empty_upstream.statement.because[1],  # type: ignore[attr-defined]  # a conjunction
             Inequality(printed_F0 * alpha, ">"),
         ),
     )
@@ -156,7 +156,7 @@ unit_downstream = Domain(
     under=unit_downstream,
     hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
-def printed_basin_footnote():
+def printed_basin_footnote() -> Existence:
     """As printed in the footnote, without the rates."""
     return printed_basin()
 
@@ -169,6 +169,6 @@ def printed_basin_footnote():
     under=unit_downstream,
     hypotheses=(stated("App. A.2.5", "δ < 0, off the printed surface", delta < 0, omega0),),
 )
-def printed_basin_set():
+def printed_basin_set() -> Existence:
     """As printed in the appendix, without the rates."""
     return printed_basin()

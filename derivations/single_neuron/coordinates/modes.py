@@ -18,7 +18,7 @@ rate = NamedQuantity(
     "R",
     (_d, _x),
     root_sum(_d, 4 * _x) / 2,
-    derivative=lambda d, x: (d / (4 * rate(d, x)), 1 / (2 * rate(d, x))),
+    derivative=lambda d, x: (d / (4 * rate(d, x)), 1 / (2 * rate(d, x))),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )
@@ -29,7 +29,7 @@ lambda_plus = NamedQuantity(
     (_d, _x),
     rate(_d, _x) + _d / 2,
     cells=((_d >= 0, rate(_d, _x) + _d / 2), (_d < 0, _x / (rate(_d, _x) - _d / 2))),
-    derivative=lambda d, x: (lambda_plus(d, x) / (2 * rate(d, x)), 1 / (2 * rate(d, x))),
+    derivative=lambda d, x: (lambda_plus(d, x) / (2 * rate(d, x)), 1 / (2 * rate(d, x))),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )
@@ -40,7 +40,7 @@ lambda_minus = NamedQuantity(
     (_d, _x),
     _d / 2 - rate(_d, _x),
     cells=((_d <= 0, _d / 2 - rate(_d, _x)), (_d > 0, -_x / (rate(_d, _x) + _d / 2))),
-    derivative=lambda d, x: (-lambda_minus(d, x) / (2 * rate(d, x)), -1 / (2 * rate(d, x))),
+    derivative=lambda d, x: (-lambda_minus(d, x) / (2 * rate(d, x)), -1 / (2 * rate(d, x))),  # type: ignore[has-type]  # itself
     module=__name__,
     domain=_x >= 0,
 )

@@ -8,7 +8,9 @@ enough.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import sympy as sp
 
@@ -66,7 +68,7 @@ COMPUTED = meaning(
 MODES = meaning("δ and ‖β_*‖ by the modes: low is the smaller of λ_+ and -λ_-, gap is |δ|", low, gap)
 
 
-def by_modes(sign: int) -> dict:
+def by_modes(sign: int) -> dict[sp.Symbol, sp.Expr]:
     """δ of a sign and ‖β_*‖ in coordinates that make λ_± rational: the smaller of λ_+ and -λ_- is low, |δ| = gap."""
     return {delta: sign * gap, s: sp.sqrt(low * (low + abs(sign) * gap) / (eta_a * eta_w))}
 
@@ -78,7 +80,7 @@ product_one = Cell(
 unit_rates = Cell("η_a = η_w = 1", where={eta_a: 1, eta_w: 1}, reason="the rates are one")
 
 
-def weights(*cells: Cell, also=None, **changes) -> Domain:
+def weights(*cells: Cell, also: Mapping[Any, Any] | None = None, **changes: Any) -> Domain:
     """All weights a and w, with δ, ω and s computed from them, and whatever is computed `also`."""
     return Domain(
         (a, eta_a, eta_w),
@@ -96,7 +98,7 @@ def weights(*cells: Cell, also=None, **changes) -> Domain:
     )
 
 
-def starts(*cells: Cell, also=None, **changes) -> Domain:
+def starts(*cells: Cell, also: Mapping[Any, Any] | None = None, **changes: Any) -> Domain:
     """All starts a_0 and w_0 and times t, with δ, ω_0 and s computed, and whatever is computed `also`."""
     return Domain(
         (t, a0, eta_a, eta_w),
@@ -115,7 +117,7 @@ def starts(*cells: Cell, also=None, **changes) -> Domain:
 
 
 @result(ledger=("kunin2024.lemma4-planar-ode",), domain=weights(any_rates))
-def planar_dynamics():
+def planar_dynamics() -> Dynamics:
     """The dynamics of a and ω = wᵀβ_*, for all rates."""
     return Dynamics((a, inner(w, beta_star)), tuple(plane.velocities.values()), under=whitened)
 
@@ -127,14 +129,14 @@ def planar_dynamics():
     hypothesis=UNIT,
     under=weights(unit_rates),
 )
-def printed_planar_dynamics():
+def printed_planar_dynamics() -> Dynamics:
     """As printed, without the rates."""
     velocity = (omega - a * (a**2 - delta), a * s**2 - a**2 * omega)
     return Dynamics((a, inner(w, beta_star)), velocity, under=whitened)
 
 
 @result(domain=weights(any_rates))
-def dynamics_across():
+def dynamics_across() -> Dynamics:
     """The part of w across β_*, which only shrinks."""
     across = w - inner(w, beta_star) / norm2(beta_star) * beta_star
     return Dynamics(across, -eta_w * a**2 * across, under=whitened, name=r"w_\perp")

@@ -52,7 +52,7 @@ def phi_dot(product: sp.Expr) -> sp.Expr:
 
 
 @result(ledger=("kunin2024.mu-phi-definition",), domain=polar)
-def polar_coordinates():
+def polar_coordinates() -> Conjunction:
     """The signed norm μ of β = a w, and the cosine φ of the angle between w and β_*.
 
     μ² = ‖β‖² and μ φ‖β_*‖ = βᵀβ_*. Between β and β_* the cosine is sgn(a) φ.
@@ -66,7 +66,7 @@ def polar_coordinates():
 
 
 @result(ledger=("kunin2024.key-simplification",), domain=polar)
-def layer_norms():
+def layer_norms() -> Identity:
     """The sum of the squared layer norms, each times the rate of the other layer, is κ."""
     return Identity(
         eta_w * a**2 + eta_a * norm2(w), sp.sqrt(delta**2 + 4 * eta_a * eta_w * mu**2), name=r"\kappa"
@@ -74,7 +74,7 @@ def layer_norms():
 
 
 @result(ledger=("kunin2024.mu-phi-ode",), domain=polar, uses=("single_neuron.conserved_delta",))
-def polar_dynamics():
+def polar_dynamics() -> Dynamics:
     """The closed dynamics of μ and φ, for any two rates."""
     return Dynamics(
         (mu_of_weights, phi_of_weights),

@@ -11,6 +11,7 @@ of a is that of μ, unless w = 0, where μ has lost it (kunin2024, Sec. 3 and Ap
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import sympy as sp
@@ -35,7 +36,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import Flow, Linear, inner, norm, norm2
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, defined, meaning
 from symdyn.statements.kinds import Conservation, Dynamics, Existence, Identity, Inequality
 
@@ -54,7 +55,7 @@ def across(vector: Linear) -> Linear:
 
 
 @result(ledger=("kunin2024.single-span-invariance",), domain=flow_domain)
-def span_invariance():
+def span_invariance() -> Existence:
     """On whitened data w stays in the span of w₀ and β_*."""
     linear = eta_w * a * inner(fixed, beta_star) - eta_w * a**2 * inner(fixed, w)
     return Existence(
@@ -66,7 +67,7 @@ def span_invariance():
     )
 
 
-def _across_target(rng, d):
+def _across_target(rng: random.Random, d: int) -> Point:
     """β_* and a vector across it; on a line there is none but zero."""
     b = [sp.Rational(rng.randint(1, 9), rng.choice((1, 2))) for _ in range(2)][:d] + [sp.Integer(0)] * (d - 2)
     return {beta_star: b, turned: [-b[1], b[0], *b[2:]] if d > 1 else [sp.Integer(0)]}
@@ -85,7 +86,7 @@ decomposed = Domain(
 @result(
     ledger=("kunin2024.recover-c2-nonnegative",), domain=flow_domain, uses=("single_neuron.span_invariance",)
 )
-def coefficient_across():
+def coefficient_across() -> Existence:
     """The coefficient of w along the fixed direction across β_* is ‖w₀⊥‖/E, which is not negative."""
     start = c * beta_star + alpha * turned
     return Existence(
@@ -116,7 +117,7 @@ ALONG = replace(
 )
 
 
-def _off_or_along(rng, d):
+def _off_or_along(rng: random.Random, d: int) -> Point:
     """β_* and a vector across it, which vanishes in half of the cases."""
     drawn = _across_target(rng, d)
     return drawn if rng.random() < 0.5 else drawn | {turned: [sp.S.Zero] * d}
@@ -153,7 +154,7 @@ length_across = norm2(w0) - (inner(beta_star, w0) / norm(beta_star)) ** 2
 
 
 @result(ledger=("kunin2024.recover-w-decomposition",), domain=moved, uses=("single_neuron.span_invariance",))
-def weights_from_phi():
+def weights_from_phi() -> Identity:
     """w from ‖w‖, φ and the plane of w₀ and β_*.
 
     By the law for the part across β_*, w = c β_* + α w₀⊥ with α = 1/E > 0. If w₀ is along β_*, c₂ = 0, and there is no
@@ -177,7 +178,7 @@ def in_coordinates(moving: Linear) -> Linear:
     hypothesis=NOT_ALONG,
     under=moved,
 )
-def printed_weights_from_phi():
+def printed_weights_from_phi() -> Existence:
     """As printed, for any w₀: what is divided by does not vanish, and the two terms sum up to w."""
     moving = c * beta_star + alpha * across(w0)
     return Existence(
@@ -203,7 +204,7 @@ SIGNS = (
     arguments=("mu", "delta", "eta_a", "eta_w"),
     uses=("single_neuron.layer_norms",),
 )
-def weights_from_mu():
+def weights_from_mu() -> Identity:
     """a and ‖w‖ from μ and δ, for any two rates and w ≠ 0."""
     x = eta_a * eta_w * mu**2
     readout = sp.sign(mu) * sp.sqrt(kappa_plus(delta, x) / (2 * eta_w))
@@ -228,7 +229,7 @@ unit = tuple(
     hypothesis="η_a = η_w = 1: that η_a η_w = 1 is not enough; and w ≠ 0, where sgn(μ) = 0 has lost the sign of a",
     under=polar.with_cells(*unit),
 )
-def printed_weights_from_mu():
+def printed_weights_from_mu() -> Identity:
     """As printed, without the rates."""
     kappa = sp.sqrt(delta**2 + 4 * mu**2)
     readout = sp.sign(mu) * sp.sqrt((kappa + delta) / 2)

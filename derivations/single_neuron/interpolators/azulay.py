@@ -37,7 +37,7 @@ at_both = tuple(replace(c, signs={**c.signs, norm2(beta0): 1}) for c in (UPSTREA
 
 
 @result(ledger=("kunin2024.potential-equivalence",), domain=unit_rates, uses=("single_neuron.potential",))
-def potential_equivalence():
+def potential_equivalence() -> Identity:
     """The potential and the function of Azulay et al. differ by a factor and a constant."""
     return Identity(Phi, ratio * q_azulay + least_value.value)
 
@@ -61,7 +61,7 @@ def potential_equivalence():
     ),
     uses=("single_neuron.implicit_bias_of_the_neuron", "single_neuron.potential_equivalence"),
 )
-def azulay_theorem():
+def azulay_theorem() -> Minimiser:
     """For δ ≥ 0 and β_0 ≠ 0 the learned interpolator minimises q_δ(‖β‖) + zᵀβ, which is Theorem 1.
 
     The product of the rates is one, as from App. A.3 on in the paper: for others √(η_a η_w) β takes the place of β.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import sympy as sp
 
@@ -32,7 +33,7 @@ from derivations.single_neuron.symbols import (
     w_end,
 )
 from symdyn.calculus.gram import inner, norm2
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import defined, meaning, standing, stated
 
 WEIGHTS = {
@@ -43,21 +44,21 @@ WEIGHTS = {
 }
 
 
-def _across(rng: random.Random, direction: list) -> list:
+def _across(rng: random.Random, direction: list[sp.Expr]) -> list[sp.Expr]:
     """A rational vector orthogonal to a direction."""
     drawn = [sp.Rational(rng.randint(-9, 9), rng.randint(1, 3)) for _ in direction]
     share = sum(p * q for p, q in zip(drawn, direction, strict=True)) / sum(q * q for q in direction)
     return [p - share * q for p, q in zip(drawn, direction, strict=True)]
 
 
-def _square(v: list) -> sp.Rational:
+def _square(v: list[sp.Expr]) -> sp.Expr:
     return sum((p * p for p in v), sp.S.Zero)
 
 
-def sampler(sign0: int, sign_end: int, product_one: bool) -> Callable[[random.Random, int], dict]:
+def sampler(sign0: int, sign_end: int, product_one: bool) -> Callable[[random.Random, int], Point]:
     """Exact endpoints: a_0² - a_∞² = (η_a/η_w)(‖u_0‖² - ‖u_∞‖²) splits into a_0 - a_∞ and a_0 + a_∞."""
 
-    def draw(rng: random.Random, d: int) -> dict:
+    def draw(rng: random.Random, d: int) -> Point:
         rate_a = sp.Rational(rng.randint(1, 5), rng.randint(1, 3))
         rate_w = 1 / rate_a if product_one else sp.Rational(rng.randint(1, 5), rng.randint(1, 3))
         null = [sp.Rational(rng.randint(-3, 3)) for _ in range(d - 1)] + [sp.S.One]
@@ -92,7 +93,7 @@ ENDS = meaning(
 )
 
 
-def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **changes) -> Domain:
+def endpoints(sign0: int = 1, sign_end: int = 1, product_one: bool = False, **changes: Any) -> Domain:
     """All starts and ends with the given signs of a; with `product_one` only those with η_a η_w = 1."""
     rates = {eta_w: 1 / eta_a} if product_one else {}
     signs = {eta_a: 1, kappa0: 1, kappa_end: 1} | ({} if product_one else {eta_w: 1})

@@ -33,18 +33,18 @@ from derivations.single_neuron.symbols import (
     v,
     w,
 )
-from symdyn.calculus.gram import inner, norm2
+from symdyn.calculus.gram import Linear, inner, norm2
 from symdyn.catalogue.result import result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.inference import Characterised
-from symdyn.statements.kinds import Conjunction, Conservation, Identity, Inequality
+from symdyn.statements.kinds import Conjunction, Conservation, Identity, Inequality, Statement
 
 x_plus = norm2(beta_plus)
 final_square = kappa_plus(delta_row, eta_a * eta_w * x_plus) / (2 * eta_w)
 """a_∞²."""
 
 
-def across_the_null_space(rng: random.Random, d: int) -> dict:
+def across_the_null_space(rng: random.Random, d: int) -> Point:
     """A gradient r of the row space, and a direction v of the null space."""
     gradient = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(d)]
     direction = [sp.Rational(rng.randint(-9, 9), 2) for _ in range(d)]
@@ -70,7 +70,7 @@ low_rank = Domain(
 
 
 @result(domain=low_rank)
-def null_part_is_kept():
+def null_part_is_kept() -> Conjunction:
     """What w_0 has in the null space of the data stays, and with it the balance that the row space sees.
 
     vᵀw is conserved for every v with Xv = 0; so is δ' = δ + η_a‖n_0‖², here with one direction v of the null
@@ -83,7 +83,7 @@ def null_part_is_kept():
     )
 
 
-def null_and_row(rng: random.Random, d: int) -> dict:
+def null_and_row(rng: random.Random, d: int) -> Point:
     """β_+ in the row space, n_0 in the null space."""
     drawn = across_the_null_space(rng, d)
     return {beta_plus: drawn[r], n0: drawn[v]}
@@ -117,7 +117,7 @@ interpolating = Domain(
     requires=(("positive", eta_a > 0, "eta_a"), ("positive", eta_w > 0, "eta_w")),
     uses=("single_neuron.null_part_is_kept", "single_neuron.conserved_delta"),
 )
-def final_readout_square():
+def final_readout_square() -> Characterised:
     """The square of the read-out weight in the end, for any data and any rates."""
     other_root = -kappa_minus(delta_row, eta_a * eta_w * x_plus) / (2 * eta_w)
     balance = eta_w * a_end**2 - eta_a * norm2(u_end)
@@ -125,10 +125,10 @@ def final_readout_square():
         (a_end, eta_a, eta_w), (u_end,), let={delta_row: balance, beta_plus: a_end * u_end}, cells=rates
     )
 
-    def quartic(square):
+    def quartic(square: sp.Expr) -> sp.Expr:
         return eta_w * square**2 - delta_row * square - eta_a * x_plus
 
-    def facts(square):
+    def facts(square: sp.Expr) -> tuple[Statement, ...]:
         return (
             Identity(quartic(a_end**2), 0 * delta_row, on=ends),
             Identity(quartic(square), 0 * delta_row),
@@ -149,7 +149,7 @@ rates = (Cell("positive rates", {eta_a: 1, eta_w: 1}),)
     requires=(("positive", eta_a > 0, "eta_a"), ("positive", eta_w > 0, "eta_w")),
     uses=("single_neuron.final_readout_square", "single_neuron.zero_is_passed_once"),
 )
-def learned_interpolator():
+def learned_interpolator() -> Characterised:
     """The interpolator learned when a ends positive, β_∞ = β_+ + a_∞n_0; when it ends negative, n_0 has the other sign.
 
     The facts are what determines it: its parts in the row space and in the null space, and the balance of a_∞
@@ -157,7 +157,7 @@ def learned_interpolator():
     """
     root = sp.sqrt(final_square)
 
-    def facts(value):
+    def facts(value: Linear) -> tuple[Statement, ...]:
         return (
             Identity(inner(beta_plus, value), x_plus),
             Identity(inner(n0, value), root * norm2(n0)),

@@ -32,25 +32,25 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, meaning, stated
-from symdyn.statements.kinds import Conjunction, Existence, Identity, typeset
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Statement, typeset
 
 half = delta / 2
 
 
-def q(length):
+def q(length: sp.Expr) -> sp.Expr:
     """q_δ of Theorem 5."""
     root = sp.sqrt(length**2 + half**2)
     return (length**2 - half * (half + root)) * sp.sqrt(root - half) / length
 
 
-def slope(length):
+def slope(length: sp.Expr) -> sp.Expr:
     """q_δ′ for a positive length."""
     return sp.Rational(3, 2) * sp.sign(length) * sp.sqrt(sp.sqrt(length**2 + half**2) - half)
 
 
-def unit_direction(rng: random.Random, d: int) -> dict:
+def unit_direction(rng: random.Random, d: int) -> Point:
     """A rational unit vector v, and β_* orthogonal to it."""
     flat = [sp.Rational(rng.randint(-5, 5), rng.randint(1, 4)) for _ in range(d - 1)]
     square = sum(p * p for p in flat)
@@ -97,7 +97,7 @@ line = Domain(
 on_line = beta_star + alpha * v
 
 
-def any_interpolator(rng: random.Random, d: int) -> dict:
+def any_interpolator(rng: random.Random, d: int) -> Point:
     """A rational unit vector v, and β_* that is orthogonal to it in half of the cases."""
     drawn = unit_direction(rng, d)
     share = rng.choice((0, 1))
@@ -121,7 +121,7 @@ from_any_interpolator = replace(
 
 
 @result(ledger=("kunin2024.nullspace-gradients",), domain=line)
-def gradients_on_the_line():
+def gradients_on_the_line() -> Conjunction:
     """The derivatives of the objective's parts along the interpolators β_* + αv.
 
     The argument of q_δ is a length, so that sgn is one.
@@ -141,25 +141,25 @@ def gradients_on_the_line():
     hypothesis=LEAST_NORM,
     under=line,
 )
-def printed_square_on_the_line():
+def printed_square_on_the_line() -> Identity:
     """As printed, with a β_* of which nothing is said: β_* = (1, 1), v = (0, 1), α = 1 have ‖β‖² = 5, and not 3."""
     return Identity(norm2(on_line), norm2(beta_star) + alpha**2)
 
 
-def left_side(position, square):
+def left_side(position: sp.Expr, square: sp.Expr) -> sp.Expr:
     """√(√(square + α² + δ²/4) - δ/2) α/√(square + α²)."""
     total = square + position**2
     return sp.sqrt(sp.sqrt(total + half**2) - half) * position / sp.sqrt(total)
 
 
-def derivative_on_the_line():
+def derivative_on_the_line() -> Identity:
     """The derivative of the objective is 3/2 times the difference of the two sides of the equation for α."""
     objective = q(norm(on_line)) + inner(tilt, on_line)
     return Identity(sp.diff(objective, alpha), 3 * left_side(alpha, norm2(beta_star)) / 2 + inner(tilt, v))
 
 
 @result(ledger=("kunin2024.nullspace-equation",), domain=line, uses=("single_neuron.azulay_theorem",))
-def equation_on_the_line():
+def equation_on_the_line() -> Existence:
     """The equation for the minimiser on the line of interpolators."""
     position = left_side(alpha, norm2(beta_star))
     return Existence(
@@ -176,7 +176,7 @@ def equation_on_the_line():
     hypothesis=LEAST_NORM,
     under=line,
 )
-def printed_equation_on_the_line():
+def printed_equation_on_the_line() -> Identity:
     """As printed, with a β_* of which nothing is said."""
     return derivative_on_the_line()
 
@@ -213,10 +213,10 @@ rational = Domain(
     arguments=("k", "delta", "s"),
     uses=("single_neuron.equation_on_the_line",),
 )
-def position_on_the_line():
+def position_on_the_line() -> Existence:
     """The minimiser on the line of interpolators, in closed form; the equation has no other solution, by convexity."""
 
-    def facts(position):
+    def facts(position: sp.Expr) -> tuple[Statement, ...]:
         return (Identity(left_side(position, s**2), k),)
 
     return Existence.of(
@@ -245,7 +245,7 @@ at_least_norm = replace(
 )
 
 
-def tilt_at(position):
+def tilt_at(position: sp.Expr) -> sp.Expr:
     """The slope of the objective's radial part along v at β_* + αv, times 2/3, for any interpolator β_*."""
     square = s**2 + 2 * overlap * position + position**2
     return sp.sqrt(sp.sqrt(square + half**2) - half) * (position + overlap) / sp.sqrt(square)
@@ -258,6 +258,6 @@ def tilt_at(position):
     hypothesis=LEAST_NORM,
     under=at_least_norm,
 )
-def printed_position_on_the_line():
+def printed_position_on_the_line() -> Identity:
     """As printed: the objective is stationary there, with ‖β‖² = s² + 2gα + α² and its derivative 2(α + g)."""
     return Identity(tilt_at(solution), k)

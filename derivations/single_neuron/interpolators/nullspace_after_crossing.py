@@ -42,7 +42,7 @@ from derivations.single_neuron.symbols import (
 )
 from symdyn.calculus.gram import inner, norm, norm2
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, stated
 from symdyn.statements.kinds import Conjunction, Existence, Identity
 
@@ -65,14 +65,14 @@ one_rate = replace(
 root = sp.sqrt(final_square)
 
 
-def position(sign):
+def position(sign: int) -> sp.Expr:
     """α for k = ±√η_a‖n_0‖, δ = δ' - η_a‖n_0‖² and ‖β_*‖ = ‖β_+‖."""
     start = {k: sign * sp.sqrt(eta_a) * norm(n0), delta: delta_row - eta_a * norm2(n0), s: norm(beta_plus)}
     return solution.subs(start, simultaneous=True)
 
 
 @result(domain=one_rate, uses=("single_neuron.learned_interpolator", "single_neuron.position_on_the_line"))
-def line_is_a_special_case():
+def line_is_a_special_case() -> Conjunction:
     """αv is a_∞n_0 where a_∞ has the sign of a_0: the paper's formula is the general one, for η_a η_w = 1.
 
     With v = n_0/‖n_0‖ the paper's k is √((κ_0 - δ)/2) β̂_0ᵀv = ±√η_a‖n_0‖, the sign that of a_0.
@@ -85,7 +85,7 @@ def line_is_a_special_case():
     )
 
 
-def parts_of_start(rng: random.Random, d: int) -> dict:
+def parts_of_start(rng: random.Random, d: int) -> Point:
     """The parts of w_0 in the row space and in the null space."""
     drawn = unit_direction(rng, d)
     return {u0: drawn[beta_star], n0: [3 * p for p in drawn[v]]}
@@ -117,7 +117,7 @@ starts = Domain(
     domain=one_rate,
     uses=("single_neuron.line_is_a_special_case",),
 )
-def reversed_position():
+def reversed_position() -> Existence:
     """After a change of sign of a the learned interpolator is β_* - αv.
 
     β_∞ - β_* = a_∞n_0 with a_∞ of the sign opposite to a_0. Trajectories that pass through β = 0 otherwise
@@ -141,6 +141,6 @@ def reversed_position():
     hypothesis=LEAST_NORM,
     under=at_least_norm,
 )
-def printed_reversed_position():
+def printed_reversed_position() -> Identity:
     """As printed: where a has changed its sign, zᵀβ is reversed, and the objective is stationary at β_* - αv."""
     return Identity(tilt_at(-solution), -k)

@@ -23,11 +23,11 @@ from derivations.single_neuron.preconditioning.of_the_neuron import k, plus, wei
 from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.regimes import REGIME, function_space, unit_rates, x_beta
 from derivations.single_neuron.symbols import a, beta, beta0, beta_end, delta, eta_a, eta_w, n0, r, w
-from symdyn.calculus.gram import Combination, gradient, inner, norm, norm2, substitute
+from symdyn.calculus.gram import Combination, Linear, Vector, gradient, inner, norm, norm2, substitute
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.catalogue.result import printed, result
 from symdyn.compile.named import unfold
-from symdyn.statements.domain import Cell
+from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.kinds import Dynamics, Identity, Inequality, Limit, Minimiser
 
@@ -39,18 +39,18 @@ MINIMISER = (
 )
 
 
-def Psi(rates=product, at=beta):
+def Psi(rates: sp.Expr = product, at: Linear = beta) -> sp.Expr:
     """Ψ_δ = (κ - 2δ)√(κ + δ)/3 with κ = √(δ² + 4 rates ‖β‖²)."""
     x = rates * norm2(at)
     return (kappa(delta, x) - 2 * delta) * sp.sqrt(kappa_plus(delta, x)) / 3
 
 
-def psi(rates=product, at=beta0):
+def psi(rates: sp.Expr = product, at: Linear = beta0) -> sp.Expr:
     """ψ_δ, the length of the gradient of Ψ_δ at the start."""
     return sp.sqrt(rates) * sp.sqrt(kappa_minus(delta, rates * norm2(at)))
 
 
-def dual(rates=product, at=beta) -> Combination:
+def dual(rates: sp.Expr = product, at: Linear = beta) -> Combination:
     """∇Ψ_δ at a vector."""
     return substitute(gradient(Psi(rates), beta), {beta: at})
 
@@ -68,7 +68,7 @@ signed_weights = weights.with_cells(
 
 
 @result(ledger=("kunin2024.thm1-potential",), domain=replace(unit_rates, vectors=(beta0,)))
-def linear_term():
+def linear_term() -> Identity:
     """The two parts of the objective fit: ψ_δ β_0/‖β_0‖ is the gradient of Ψ_δ at β_0, the minimiser without data."""
     one = sp.S.One
     at_start = replace(
@@ -77,7 +77,7 @@ def linear_term():
     return Identity(dual(one, beta0), psi(one) / norm(beta0) * beta0, on=at_start)
 
 
-def cells_at(vector, domain):
+def cells_at(vector: Vector, domain: Domain) -> tuple[Cell, ...]:
     """The cells of a domain of β, for another vector."""
     return tuple(
         replace(c, signs={s: v for s, v in c.signs.items() if s != x_beta} | {norm2(vector): 1})
@@ -90,7 +90,7 @@ def cells_at(vector, domain):
     domain=pairs,
     uses=("single_neuron.time_warp_condition", "single_neuron.bregman_projection"),
 )
-def implicit_bias_of_the_neuron():
+def implicit_bias_of_the_neuron() -> Minimiser:
     """The learned interpolator minimises Ψ_δ(β) - ψ_δ β̂_0ᵀβ, for all rates, every balance, and any data.
 
     If β_∞ = 0, which needs y = 0, the limit of the dual variable is a subgradient of Ψ_δ there, and the
@@ -115,7 +115,7 @@ def implicit_bias_of_the_neuron():
     )
 
 
-def stationarity(rates, domain=None):
+def stationarity(rates: sp.Expr, domain: Domain | None = None) -> Identity:
     """n_0ᵀ(∇Ψ_δ(β_∞) - ψ_δ β̂_0) = 0: the gradient of the objective has no part in the null space of the data."""
     in_the_end, at_start = inner(n0, dual(rates, beta_end)), inner(n0, psi(rates) / norm(beta0) * beta0)
     return Identity(in_the_end, at_start, on=domain)
@@ -128,7 +128,7 @@ def stationarity(rates, domain=None):
     hypothesis="η_a η_w = 1, assumed from App. A.3 on but not in Sec. 3, where the theorem stands",
     under=endpoints(product_one=True),
 )
-def printed_theorem_1():
+def printed_theorem_1() -> Minimiser:
     """As printed, with κ = √(δ² + 4‖β‖²): stationarity at the end of a trajectory that does not cross zero."""
     return Minimiser(
         r"$\nabla\Psi_\delta(\beta_\infty)-\psi_\delta\hat\beta_0$ has no part in the null space of $X$",
@@ -142,7 +142,7 @@ def printed_theorem_1():
     domain=pairs,
     uses=("single_neuron.implicit_bias_of_the_neuron",),
 )
-def vanishing_initialization():
+def vanishing_initialization() -> Minimiser:
     """From a vanishing start, δ ≥ 0 leads to the least norm, and far downstream the direction of the start is kept.
 
     ψ_δ² = η_a η_w(κ_0 - δ) is below 2x_0/δ times η_a η_w upstream and of the order of ‖β_0‖ in balance: it

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.single_neuron.symbols import c, column1, column2, kernel1, kernel2
-from symdyn.calculus.gram import Linear, inner, norm, norm2, outer
+from symdyn.calculus.gram import GramOperator, Linear, inner, norm, norm2, outer
 from symdyn.calculus.matrix import matrix, trace, vec
 from symdyn.catalogue.result import result
 from symdyn.compile.named import cosine_distance
@@ -47,7 +47,7 @@ def distance(one: Linear, other: Linear) -> sp.Expr:
     return 1 - inner(one, other) / (norm(one) * norm(other))
 
 
-def frobenius(one, other) -> sp.Expr:
+def frobenius(one: GramOperator, other: GramOperator) -> sp.Expr:
     """⟨A, B⟩ = tr AᵀB of two Gram operators of finite rank."""
     return (one.T @ other).trace(sp.Integer(1))
 
@@ -66,7 +66,7 @@ size = sp.Symbol("n", integer=True, positive=True)
         ("a matrix that is not zero", norm2(kernel2) > 0, "kernel2"),
     ),
 )
-def kernel_distance():
+def kernel_distance() -> Conjunction:
     """The kernel distance: one minus the cosine of the kernel matrices as vectors of their entries."""
     one, other = matrix("K", size, size, "K_{t_1}"), matrix("L", size, size, "K_{t_2}")
     return Conjunction(
@@ -83,13 +83,13 @@ def kernel_distance():
 
 
 @result(ledger=("kunin2024.kernel-distance",), domain=scaled)
-def kernel_distance_is_scale_free():
+def kernel_distance_is_scale_free() -> Identity:
     """The kernel distance does not see the scale of a kernel."""
     return Identity(distance(c * kernel1, kernel2), distance(kernel1, kernel2), name="S")
 
 
 @result(ledger=("kunin2024.kernel-distance-range",), domain=kernels)
-def kernel_distance_range():
+def kernel_distance_range() -> Existence:
     """The kernel distance is between 0 and 1, and of second order in the relative change of the kernel."""
     g, h = outer(column1, column1), outer(column2, column2)
     return Existence(

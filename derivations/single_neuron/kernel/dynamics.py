@@ -18,7 +18,7 @@ from derivations.single_neuron.quantities import kappa, kappa_minus, kappa_plus
 from derivations.single_neuron.regimes import REGIME, function_space, unit_rates, x_beta
 from derivations.single_neuron.symbols import a, beta, beta_dot, delta, eta_a, eta_w, point, point1, w
 from symdyn.calculus.bridge import apply_isotropic, isotropic_to_gram
-from symdyn.calculus.gram import Flow, gradient, identity, inner, outer, substitute
+from symdyn.calculus.gram import Flow, GramOperator, gradient, identity, inner, outer, substitute
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.kinds import Dynamics, Existence, Identity, Inequality
@@ -30,7 +30,7 @@ moving = Flow({beta: beta_dot})
 
 
 @result(ledger=("kunin2024.single-ntk-from-M",), domain=replace(weights, vectors=(w, point, point1)))
-def kernel_from_preconditioner():
+def kernel_from_preconditioner() -> Identity:
     """The kernel is that of M: Θ(x, x') = xᵀ M x' with M a function of β and δ, so that K = X M Xᵀ."""
     other = substitute(output, {point: point1})
     of_readout = eta_a * sp.diff(output, a) * sp.diff(other, a)
@@ -38,7 +38,7 @@ def kernel_from_preconditioner():
     return Identity(of_readout + of_weights, inner(point, apply_isotropic(M, point1)), name=r"\Theta(x, x')")
 
 
-def change(first, second):
+def change(first: sp.Expr, second: sp.Expr) -> GramOperator:
     """first (I + β̂β̂ᵀ) ∂_t‖β‖ + second ∂_t(β̂β̂ᵀ)."""
     return first * moving.derivative(length) * (identity() + projector) + second * moving.derivative(
         projector
@@ -46,7 +46,7 @@ def change(first, second):
 
 
 @result(ledger=("kunin2024.single-mdot",), domain=replace(function_space, vectors=(beta, beta_dot)))
-def preconditioner_dynamics():
+def preconditioner_dynamics() -> Dynamics:
     """The change of M has a part from the length of β and a part from its direction."""
     return Dynamics(
         isotropic_to_gram(M), change(2 * x_rates / (k * length), minus / 2), under=moving, name="M"
@@ -58,7 +58,7 @@ def preconditioner_dynamics():
     quote=r"\frac{2\|\beta\|}{\kappa}(\mathbf I_d+\hat\beta\hat\beta^\top)\partial_t\|\beta\|",
     domain=replace(unit_rates, vectors=(beta, beta_dot)),
 )
-def printed_preconditioner_dynamics():
+def printed_preconditioner_dynamics() -> Dynamics:
     """As printed, for η_a η_w = 1."""
     plus, minus = kappa_plus(delta, x_beta), kappa_minus(delta, x_beta)
     unit = isotropic_to_gram(Isotropic(plus / 2, minus / 2, x_beta, beta))
@@ -66,7 +66,7 @@ def printed_preconditioner_dynamics():
 
 
 @result(ledger=("kunin2024.kernel-change-regimes",), domain=function_space.supposing(REGIME))
-def kernel_change_regimes():
+def kernel_change_regimes() -> Existence:
     """Which part of Ṁ counts: none far upstream, the direction far downstream, both in balance.
 
     The coefficient of ∂_t‖β‖ is below 2x/(|δ|‖β‖) for either sign of δ. That of the turning is below x/δ

@@ -19,10 +19,20 @@ import sympy as sp
 
 from derivations.single_neuron.regimes import x_beta
 from derivations.single_neuron.symbols import Phi_of, any_vector, beta, e1, e2, e3, f_of, g_of, h_of, t
-from symdyn.calculus.gram import Flow, GramOperator, hessian, identity, inner, norm2, outer
+from symdyn.calculus.gram import (
+    Combination,
+    Flow,
+    GramOperator,
+    Linear,
+    hessian,
+    identity,
+    inner,
+    norm2,
+    outer,
+)
 from symdyn.calculus.isotropic import Isotropic
 from symdyn.catalogue.result import result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import standing, stated
 from symdyn.statements.kinds import Existence, Identity, Inequality
 
@@ -31,12 +41,12 @@ field = f * identity() - h * outer(beta, beta)
 Phi = Phi_of(inner(e1, beta), inner(e2, beta))
 
 
-def along(direction, operator: GramOperator) -> GramOperator:
+def along(direction: Linear, operator: GramOperator) -> GramOperator:
     """The derivative of an operator field in a direction."""
     return Flow({beta: 1 * direction}).derivative(operator)
 
 
-def curl(operator: GramOperator):
+def curl(operator: GramOperator) -> Combination:
     """(∂_z H) e_j - (∂_e_j H) z with z = e_i, which vanishes in all directions for a Hessian and only for one."""
     return along(e1, operator) @ e2 - along(e2, operator) @ e1
 
@@ -47,7 +57,7 @@ rotation = inner(beta, e1) * e2 - inner(beta, e2) * e1
 any_directions = Domain((), (beta, e1, e2), functions=(f, h, g))
 
 
-def orthogonal(rng: random.Random, d: int) -> dict:
+def orthogonal(rng: random.Random, d: int) -> Point:
     """A direction orthogonal to β."""
     values = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(d)]
     direction = [sp.Integer(rng.randint(1, 9)) for _ in range(d)]
@@ -77,7 +87,7 @@ across = Domain(
 """A direction across β, which exists for d ≥ 2."""
 
 
-def coordinates(rng: random.Random, d: int) -> dict:
+def coordinates(rng: random.Random, d: int) -> Point:
     """Three coordinate directions in some order."""
     order = rng.sample(range(d), 3)
     return {e: [sp.Integer(i == k) for i in range(d)] for e, k in zip((e1, e2, e3), order, strict=True)}
@@ -105,7 +115,7 @@ axes = Domain(
     ledger=("kunin2024.hessian-symmetry-criterion",),
     domain=Domain((t,), (beta, e1, e2, e3, any_vector), functions=(Phi,)),
 )
-def symmetry_criterion():
+def symmetry_criterion() -> Existence:
     """A symmetric field is a Hessian if and only if its derivatives are symmetric in all three indices.
 
     Second fact: if the Jacobian J of a field G is symmetric, the gradient of ∫₀¹ βᵀG(sβ) ds has the integrand
@@ -128,7 +138,7 @@ def symmetry_criterion():
     domain=any_directions,
     uses=("single_neuron.symmetry_criterion",),
 )
-def isotropic_condition():
+def isotropic_condition() -> Existence:
     """f I - h ββᵀ is a Hessian for d ≥ 2 if and only if 2f′ + h = 0."""
     df, dh = sp.diff(f, x_beta), sp.diff(h, x_beta)
     b1, b2, b3 = (inner(beta, e) for e in (e1, e2, e3))
@@ -150,7 +160,7 @@ def isotropic_condition():
     domain=any_directions,
     uses=("single_neuron.isotropic_condition",),
 )
-def warped_condition():
+def warped_condition() -> Existence:
     """g (f I - h ββᵀ) is a Hessian for d ≥ 2 if and only if g′ = -(2f′ + h) g/(2f)."""
     df, dg = sp.diff(f, x_beta), sp.diff(g, x_beta)
     condition = 2 * (dg * f + g * df) + g * h
@@ -178,7 +188,7 @@ def warped_condition():
     ledger=("kunin2024.radial-hessian",),
     domain=Domain((), (beta,), (Cell("β ≠ 0", {x_beta: 1}),), functions=(f,)),
 )
-def radial_hessian():
+def radial_hessian() -> Identity:
     """The Hessian of a function q(‖β‖) of the length.
 
     With q(n) = f(n²), any function f, the derivatives are q′ = 2n f′ and q″ = 2f′ + 4n² f″.

@@ -39,9 +39,9 @@ from derivations.single_neuron.symbols import (
     v,
     w,
 )
-from symdyn.calculus.gram import Flow, gradient, hessian, inner, jacobian, outer
+from symdyn.calculus.gram import Flow, Linear, gradient, hessian, inner, jacobian, outer
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import defined, meaning, stated
 from symdyn.statements.kinds import Conservation, Dynamics, Identity, Minimiser
 
@@ -55,7 +55,7 @@ curved = hessian(Phi, beta) @ any_vector
     ledger=("kunin2024.mirror-flow-definition",),
     domain=Domain((), (beta, e1, e2, any_vector), functions=(Phi,)),
 )
-def mirror_flow():
+def mirror_flow() -> Dynamics:
     """A mirror flow β̇ = -(∇²Φ)⁻¹r moves the dual variable ∇Φ(β) along -r.
 
     With z = (∇²Φ)⁻¹r the flow is β̇ = -z, and r = ∇²Φ z.
@@ -66,7 +66,7 @@ def mirror_flow():
 
 
 @result(ledger=("kunin2024.mirror-hessian-requirement",), uses=("single_neuron.mirror_flow",))
-def hessian_requirement():
+def hessian_requirement() -> Identity:
     """For β̇ = -J Jᵀr to be a mirror flow, ∇²Φ has to be the inverse of J Jᵀ, which for the single neuron is M.
 
     J is the Jacobian of β in the parameters, each column times the root of its rate: here √η_a w and √η_w a
@@ -82,12 +82,12 @@ falling = Flow({dual: -1 * r, pull: 1 * r})
 
 
 @result(ledger=("kunin2024.mirror-integrated-flow",), uses=("single_neuron.mirror_flow",))
-def integrated_mirror_flow():
+def integrated_mirror_flow() -> Conservation:
     """The dual variable changes by -Xᵀ∫ρ: both change together, from 0 at time zero."""
     return Conservation(dual + pull, under=falling)
 
 
-def stationarity(sign, formula):
+def stationarity(sign: int, formula: str) -> Minimiser:
     """∇Q(β) = ∇Φ(β) - ∇Φ(β_0) is Xᵀν at all times, the condition of Karush, Kuhn and Tucker, with ν = ±∫ρ."""
     return Minimiser(
         r"the multiplier of $X\beta=y$",
@@ -97,7 +97,7 @@ def stationarity(sign, formula):
 
 
 @result(ledger=("kunin2024.mirror-kkt-multiplier",), uses=("single_neuron.mirror_flow",))
-def kkt_multiplier():
+def kkt_multiplier() -> Minimiser:
     """The multiplier of the constraint is ν = -∫ρ."""
     return stationarity(-1, r"- \int_0^\infty \rho(t)\, dt")
 
@@ -107,7 +107,7 @@ def kkt_multiplier():
     quote=r"$\nabla Q(\beta(\infty))=X^\top\nu$ holds with $\nu=\int_0^\infty\rho(t)\,dt$",
     severity="convention",
 )
-def printed_kkt_multiplier():
+def printed_kkt_multiplier() -> Minimiser:
     """As printed, with ν = ∫ρ.
 
     For Φ = β²/2 in one dimension with X = y = 1 and β_0 = 0, ρ = -e^{-t}: ∇Q(β_∞) = 1, but Xᵀ∫ρ = -1.
@@ -115,7 +115,7 @@ def printed_kkt_multiplier():
     return stationarity(1, r"\int_0^\infty \rho(t)\, dt")
 
 
-def bregman(Phi_p, Phi_q, dual_q, p, q):
+def bregman(Phi_p: sp.Expr, Phi_q: sp.Expr, dual_q: Linear, p: Linear, q: Linear) -> sp.Expr:
     """D(p, q) = Φ(p) - Φ(q) - ∇Φ(q)ᵀ(p - q)."""
     return Phi_p - Phi_q - inner(dual_q, p - q)
 
@@ -124,13 +124,13 @@ to_start = bregman(Phi_beta, Phi_start, dual0, beta, beta0)
 
 
 @result(ledger=("kunin2024.mirror-q-equivalence",))
-def same_minimiser():
+def same_minimiser() -> Identity:
     """Q(β) = Φ(β) - ∇Φ(β_0)ᵀβ and the Bregman divergence from β_0 differ by a constant."""
     Q = Phi_beta - inner(dual0, beta)
     return Identity(to_start - Q, inner(dual0, beta0) - Phi_start, name=r"D_\Phi(\beta, \beta_0) - Q(\beta)")
 
 
-def across(rng: random.Random, d: int) -> dict:
+def across(rng: random.Random, d: int) -> Point:
     """A vector Xᵀν of the row space and a direction v of the null space of the data."""
     values = [sp.Rational(rng.randint(1, 9), rng.randint(1, 4)) for _ in range(d)]
     direction = [sp.Rational(rng.randint(-9, 9), 2) for _ in range(d)]
@@ -168,7 +168,7 @@ interpolators = Domain(
     domain=interpolators,
     uses=("single_neuron.mirror_flow", "single_neuron.integrated_mirror_flow"),
 )
-def bregman_projection():
+def bregman_projection() -> Minimiser:
     """A mirror flow that interpolates has found the interpolator nearest to its start in Bregman divergence.
 
     D(β, β_∞) is positive for β ≠ β_∞ by strict convexity. No integral has to converge: the dual variable has

@@ -24,14 +24,14 @@ from derivations.single_neuron.quantities import (
 )
 from derivations.single_neuron.regimes import UNIT_PRODUCT, unit_rates, x_beta
 from derivations.single_neuron.symbols import beta, delta, n
-from symdyn.calculus.gram import gradient, norm2
+from symdyn.calculus.gram import GramOperator, Linear, gradient, norm2
 from symdyn.calculus.isotropic import Isotropic, hessian
 from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import standing
 from symdyn.statements.inference import Characterised
-from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, typeset
+from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality, Statement, typeset
 
 cells = tuple(
     Cell(f"n > 0, {words}", {n: 1, **signs}, where)
@@ -55,7 +55,7 @@ curvature = sp.sqrt(plus_n) / k_n
 
 
 @result(ledger=("kunin2024.q-derivative-conditions",), domain=lengths, uses=("single_neuron.radial_hessian",))
-def derivative_conditions():
+def derivative_conditions() -> Conjunction:
     """What g M⁻¹ demands of a potential q(‖β‖): its first and second derivative, which are compatible."""
     along_identity, along_beta = 2 / sp.sqrt(plus_n), minus_n / (sp.sqrt(plus_n) * n**2 * k_n)
     return Conjunction(
@@ -72,17 +72,17 @@ def derivative_conditions():
     arguments=("n", "delta"),
     uses=("single_neuron.derivative_conditions",),
 )
-def radial_solution():
+def radial_solution() -> Characterised:
     """The function of the length that satisfies both conditions."""
 
-    def facts(solution):
+    def facts(solution: sp.Expr) -> tuple[Statement, ...]:
         return (Identity(sp.diff(solution, n), slope), Identity(sp.diff(solution, n, 2), curvature))
 
     return Characterised.of(q, facts, name=r"q")
 
 
 @result(ledger=("kunin2024.q-convex-minimum",), domain=lengths, uses=("single_neuron.radial_solution",))
-def convex_with_minimum_at_zero():
+def convex_with_minimum_at_zero() -> Existence:
     """q is convex with its minimum at zero: q″ > 0 off zero, and q′ is odd and has the sign of its argument.
 
     For δ < 0 it has a kink at zero, where q′ jumps upwards from -√(2|δ|) to √(2|δ|).
@@ -102,7 +102,7 @@ def convex_with_minimum_at_zero():
     domain=Domain((delta,), cells=cells, hypotheses=lengths.hypotheses),
     arguments=("delta",),
 )
-def least_value():
+def least_value() -> Identity:
     """The constant that makes the potential vanish at β = 0, c_δ = -q(0)."""
     size = sp.sqrt(2) * sp.Abs(delta) ** sp.Rational(3, 2) / 3
     return Identity(-q.subs(n, 0), sp.Max(0, sp.sign(delta) * size), name=r"c_\delta")
@@ -117,11 +117,11 @@ Phi = radial_potential(delta, x_beta)
     arguments=("beta", "delta"),
     uses=("single_neuron.least_value", "single_neuron.stable_forms"),
 )
-def potential():
+def potential() -> Existence:
     """The potential of the time-warped mirror flow."""
     printed = (k - 2 * delta) * sp.sqrt(plus) / 3 + least_value.value
 
-    def facts(value):
+    def facts(value: sp.Expr) -> tuple[Statement, ...]:
         written = unfold(value)
         return (
             Identity(value, printed),
@@ -141,10 +141,10 @@ def potential():
 @result(
     domain=unit_rates, arguments=("beta", "delta"), requires=(directed,), uses=("single_neuron.potential",)
 )
-def grad_potential():
+def grad_potential() -> Characterised:
     """The gradient of the potential, along β and of length √(κ - δ)."""
 
-    def facts(value):
+    def facts(value: Linear) -> tuple[Statement, ...]:
         return (Identity(gradient(unfold(Phi), beta), value), Identity(norm2(value), minus))
 
     value = potential_slope(delta, x_beta) * beta
@@ -159,10 +159,10 @@ def grad_potential():
     hypotheses=(INVERTIBLE,),
     uses=("single_neuron.potential",),
 )
-def hess_potential():
+def hess_potential() -> Characterised:
     """The Hessian of the potential, equal to g M⁻¹."""
 
-    def facts(value):
+    def facts(value: GramOperator) -> tuple[Statement, ...]:
         return (Identity(g * inverse, value), Identity(hessian(unfold(Phi), x_beta, beta), value))
 
     value = Isotropic(2 / sp.sqrt(plus), -minus / (sp.sqrt(plus) * k), x_beta, beta)

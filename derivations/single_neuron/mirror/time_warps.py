@@ -40,7 +40,7 @@ flow = Flow({beta: -warp * any_vector, warped: warp})
 """β̇ = -M r, written as -g z with z = (∇²Φ)⁻¹r, and the warped time."""
 
 
-def stationarity(sign, formula):
+def stationarity(sign: int, formula: str) -> Minimiser:
     """d/dt ∇Φ(β) = -g r, so that ∇Q(β) = Xᵀν with ν = ±∫gρ."""
     dual_flow = Flow({dual: -warp * r, warped_pull: warp * r})
     return Minimiser(
@@ -54,7 +54,7 @@ def stationarity(sign, formula):
 
 
 @result(ledger=("kunin2024.time-warp-condition",), domain=running, uses=("single_neuron.bregman_projection",))
-def time_warp_condition():
+def time_warp_condition() -> Minimiser:
     """With ∇²Φ = g M⁻¹, g > 0, the flow β̇ = -M r minimises as a mirror flow does; the multiplier is ν = -∫g ρ."""
     return stationarity(-1, r"- \int_0^\infty g(\beta(t))\, \rho(t)\, dt")
 
@@ -65,13 +65,13 @@ def time_warp_condition():
     domain=running,
     severity="convention",
 )
-def printed_time_warp_condition():
+def printed_time_warp_condition() -> Minimiser:
     """As printed, with ν = ∫g ρ."""
     return stationarity(1, r"\int_0^\infty g(\beta(t))\, \rho(t)\, dt")
 
 
 @result(ledger=("kunin2024.time-warp-definition",), domain=running, uses=("single_neuron.mirror_flow",))
-def warped_time():
+def warped_time() -> Existence:
     """The warped time τ = ∫g: run by it, the flow is a mirror flow on the same path.
 
     τ increases, and if τ(∞) = ∞ the path is run through to its end, so that both flows have the same limit.

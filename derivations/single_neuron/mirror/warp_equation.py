@@ -19,7 +19,7 @@ from symdyn.calculus.isotropic import Isotropic, hessian_condition
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.hypothesis import standing
 from symdyn.statements.inference import Characterised
-from symdyn.statements.kinds import Existence, Identity, Inequality
+from symdyn.statements.kinds import Existence, Identity, Inequality, Statement
 
 k, plus, minus = (q(delta, x_beta) for q in (kappa, kappa_plus, kappa_minus))
 M = Isotropic(plus / 2, minus / 2, x_beta, beta)
@@ -34,7 +34,7 @@ g = sp.sqrt(plus)
 
 
 @result(ledger=("kunin2024.f-h-definitions",), domain=unit_rates, arguments=("beta", "delta"))
-def inverse_in_two_functions():
+def inverse_in_two_functions() -> Identity:
     """The inverse preconditioner as f I - h ββᵀ."""
     return Identity(M.inverse(), inverse, name="M^{-1}")
 
@@ -44,14 +44,14 @@ def inverse_in_two_functions():
     quote=r"\frac{(\kappa-\delta)/(\kappa+\delta)}{\|\beta\|^2\kappa}\beta\beta^\top",
     domain=unit_rates,
 )
-def printed_inverse():
+def printed_inverse() -> Identity:
     """As printed, for η_a η_w = 1; the formula stands for all rates, with them in κ."""
     printed_form = Isotropic.unnormalised(2 / plus, -(minus / plus) / (x_beta * k), x_beta, beta)
     return Identity(M.inverse(), printed_form, name="M^{-1}")
 
 
 @result(ledger=("kunin2024.hessian-condition-value",), domain=unit_rates, arguments=("beta", "delta"))
-def obstruction_value():
+def obstruction_value() -> Identity:
     """How far M⁻¹ is from a Hessian: 2f′ + h, which would have to vanish."""
     return Identity(obstruction, size, name="2 f' + h")
 
@@ -69,7 +69,7 @@ more_features = replace(
     domain=more_features,
     uses=("single_neuron.isotropic_condition", "single_neuron.inverse_in_two_functions"),
 )
-def inverse_is_no_hessian():
+def inverse_is_no_hessian() -> Existence:
     """M⁻¹ is not a Hessian map for d ≥ 2: 2f′ + h is negative wherever β ≠ 0."""
     return Existence(
         "$M^{-1}$ is the Hessian of no potential",
@@ -79,7 +79,7 @@ def inverse_is_no_hessian():
 
 
 @result(ledger=("kunin2024.g-ode",), domain=unit_rates, uses=("single_neuron.warped_condition",))
-def warp_law():
+def warp_law() -> Identity:
     """The linear equation for the warp, g′ = g/(κ(κ + δ))."""
     return Identity(-obstruction / (2 * f), 1 / (k * plus), name=r"\frac{g'}{g}")
 
@@ -90,10 +90,10 @@ def warp_law():
     arguments=("beta", "delta"),
     uses=("single_neuron.warp_law", "single_neuron.stable_forms"),
 )
-def time_warp():
+def time_warp() -> Characterised:
     """The warp of time, g = √(κ + δ), which is positive for β ≠ 0; every multiple of it warps as well."""
 
-    def facts(warp):
+    def facts(warp: sp.Expr) -> tuple[Statement, ...]:
         return (
             Identity(sp.diff(c * warp, x_beta), c * warp / (k * plus), on=with_constant),
             Identity(warp**2, plus),
@@ -107,7 +107,7 @@ with_constant = replace(unit_rates, scalars=(*unit_rates.scalars, c))
 
 
 @result(ledger=("kunin2024.g-solution",), domain=unit_rates, uses=("single_neuron.warp_law",))
-def warp_is_unique():
+def warp_is_unique() -> Identity:
     """Two solutions of the linear equation for the warp are proportional: √(κ + δ) divides any of them."""
     any_warp = g_of(x_beta)
     ratio = sp.diff(any_warp / g, x_beta)

@@ -16,6 +16,6 @@ flow = Flow({a: -eta_a * inner(w, r), w: -eta_w * a * r})
 
 
 @result(ledger=("kunin2024.single-conserved-delta",), arguments=("a", "w", "eta_a", "eta_w"))
-def conserved_delta():
+def conserved_delta() -> Conservation:
     """The conserved quantity of the single-neuron network."""
     return Conservation(eta_w * a**2 - eta_a * norm2(w), under=flow, name=r"\delta")

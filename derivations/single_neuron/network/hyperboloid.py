@@ -11,13 +11,15 @@ it is w: the sheet is a sphere of directions of w times the line of a, connected
 
 from __future__ import annotations
 
+import random
+
 import sympy as sp
 
 from derivations.single_neuron.network.conservation import flow
 from derivations.single_neuron.symbols import a, alpha, beta_star, delta, eta_a, eta_w, p, q, r, t, turned, w
 from symdyn.calculus.gram import inner, norm, norm2, substitute
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, defined, meaning, stated
 from symdyn.statements.kinds import Conservation, Definition, Existence, Identity, Inequality
 
@@ -39,12 +41,12 @@ surface = Domain(
 regular = surface.with_cells(REGULAR)
 
 
-def _origin_too(rng, d):
+def _origin_too(rng: random.Random, d: int) -> Point:
     return {q: [sp.Integer(0)] * d} if rng.random() < 0.5 else {}
 
 
 @result(ledger=("kunin2024.hyperboloid-geometry",), domain=surface)
-def hyperboloid_geometry():
+def hyperboloid_geometry() -> Existence:
     """The sheets of |p|² - |q|² = α: two for k = 1 and α > 0, otherwise one; singular only at the origin, for α = 0."""
     on_surface = sp.sqrt(alpha + norm2(q)) / norm(p) * p
     slope = norm2(2 * on_surface) + norm2(2 * q)
@@ -77,13 +79,13 @@ def hyperboloid_geometry():
         meaning("q is any vector, zero too", q),
     ),
 )
-def printed_two_sheets():
+def printed_two_sheets() -> Inequality:
     """For k = 1 the coordinate x₁ vanishes nowhere on the surface, so that its sign tells two sheets apart."""
     return Inequality(alpha + norm2(q), ">")
 
 
 @result(ledger=("kunin2024.single-regime-names",), arguments=("delta",))
-def regime():
+def regime() -> Definition:
     """The regime of a balance: 1 upstream (δ > 0), 0 balanced (δ = 0), -1 downstream (δ < 0)."""
     return Definition(r"\mathrm{regime}", sp.sign(delta))
 
@@ -105,7 +107,7 @@ balanced_weights = weights.restrict(let={delta: balance}).supposing(
 
 
 @result(ledger=("kunin2024.hyperboloid-upstream-sheets",), domain=weights)
-def upstream_sheets():
+def upstream_sheets() -> Existence:
     """For δ > 0 the weights move on one of two mirror images, told apart by the sign of a₀."""
     mirrored = {a: -a, w: -1 * w, r: r}
     return Existence(
@@ -123,7 +125,7 @@ def upstream_sheets():
 
 
 @result(ledger=("kunin2024.upstream-sign-preservation",), domain=weights)
-def upstream_sign():
+def upstream_sign() -> Existence:
     """For δ > 0 the sign of a is kept: a² is at least δ/η_w at all times."""
     square = (delta + eta_a * norm2(w)) / eta_w
     return Existence(
@@ -137,7 +139,7 @@ def upstream_sign():
     )
 
 
-def _right_angle(rng, d):
+def _right_angle(rng: random.Random, d: int) -> Point:
     """w and w turned by a right angle in its first plane; on a line there is no room, and it is zero."""
     v = [sp.Rational(rng.randint(1, 9), rng.choice((1, 2, 3))) for _ in range(2)][:d] + [sp.Integer(0)] * (
         d - 2
@@ -176,7 +178,7 @@ downstream = Domain(
     domain=weights,
     hypotheses=(added(TWO_DIMENSIONS, "d"),),
 )
-def downstream_sheet():
+def downstream_sheet() -> Existence:
     """For δ < 0 the weights move on a single sheet for d ≥ 2, along which a may change sign.
 
     w does not vanish; its half-turn in any plane, from w at t = 0 to -w as t → ∞, stays on the sheet.
@@ -201,6 +203,6 @@ def downstream_sheet():
     under=rotations,
     hypotheses=(meaning("w turned by a right angle, where there is room for it", turned),),
 )
-def printed_downstream_sheet():
+def printed_downstream_sheet() -> Identity:
     """A half-turn joins w and -w on the sheet, for every d."""
     return Identity(norm2(half_turn), norm2(w))

@@ -13,14 +13,16 @@ flow is plain gradient flow.
 
 from __future__ import annotations
 
+import random
+
 import sympy as sp
 
 from derivations.single_neuron.network.conservation import flow
 from derivations.single_neuron.preconditioning.of_the_neuron import M_weights
 from derivations.single_neuron.symbols import a, beta, beta_star, eta_a, eta_w, r, t, w
-from symdyn.calculus.gram import Combination, inner, norm2, substitute
+from symdyn.calculus.gram import Combination, Linear, inner, norm2, substitute
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, meaning, stated
 from symdyn.statements.kinds import Existence, Identity, Inequality
 
@@ -36,13 +38,13 @@ branches = Domain(
 )
 
 
-def loss(function) -> sp.Expr:
+def loss(function: Linear) -> sp.Expr:
     """½‖β - β_*‖² up to the loss at β_*, in the inner product uᵀXᵀXv."""
     return norm2(function) / 2 - inner(function, beta_star) + target / 2
 
 
 @result(ledger=("kunin2024.single-global-minima",), domain=branches)
-def global_minima():
+def global_minima() -> Existence:
     """The minima are the points a w = β_*, a hyperbola of two branches, a > 0 and a < 0."""
     on_branch = beta_star / a
     return Existence(
@@ -59,7 +61,7 @@ def global_minima():
     )
 
 
-def _sometimes_on_the_axis(rng, d):
+def _sometimes_on_the_axis(rng: random.Random, d: int) -> Point:
     """Weights that minimise the loss of β_* = a w; a = 0 at every second point."""
     return {a: rng.choice((sp.Integer(0), sp.Rational(3, 2)))}
 
@@ -81,7 +83,7 @@ proper_minimum = Domain(
     under=proper_minimum,
     hypotheses=(meaning("a and w with β_* = a w, a = 0 among them", a),),
 )
-def printed_global_minima():
+def printed_global_minima() -> Existence:
     """On the minima a ω = ‖β_*‖² with ‖β_*‖² > 0, so that a and ω do not vanish."""
     return Existence(
         r"on $aw=\beta_*$ neither a nor w vanishes",
@@ -102,7 +104,7 @@ saddles = Domain(
 )
 
 
-def _curvature(function) -> sp.Expr:
+def _curvature(function: Linear) -> sp.Expr:
     """The second derivative of the loss at t = 0 along a line of weights."""
     return sp.diff(loss(function), t, 2).xreplace({t: sp.Integer(0)})
 
@@ -114,7 +116,7 @@ def _falling() -> tuple[sp.Expr, Combination]:
 
 
 @result(ledger=("kunin2024.single-saddle-set",), domain=saddles, uses=("single_neuron.conserved_delta",))
-def saddle_set():
+def saddle_set() -> Existence:
     """The flow rests off the minima where a = 0 and wᵀXᵀy = 0, strict saddles that almost no start ends in."""
     slope, line = _falling()
     at_zero = tuple(substitute(flow.velocities[u], {a: sp.Integer(0)}) for u in (a, w))
@@ -135,7 +137,7 @@ def saddle_set():
     )
 
 
-def _sometimes_no_target(rng, d):
+def _sometimes_no_target(rng: random.Random, d: int) -> Point:
     return {beta_star: [sp.Integer(0)] * d} if rng.random() < 0.5 else {}
 
 
@@ -147,6 +149,6 @@ def _sometimes_no_target(rng, d):
     under=Domain((), (w, beta_star), (Cell("Xᵀy ≠ 0", {target: 1}),), words="XᵀX invertible, Xᵀy ≠ 0"),
     hypotheses=(meaning("any task β_*, zero too", beta_star),),
 )
-def printed_saddle_set():
+def printed_saddle_set() -> Inequality:
     """At a = 0 the loss falls in some direction, as it does at a saddle."""
     return Inequality(_curvature(_falling()[1]), "<")

@@ -46,19 +46,19 @@ whitened = Flow({a: -eta_a * inner(w, a * w - beta_star), w: -eta_w * a * (a * w
 
 
 @result(ledger=("kunin2024.single-model",))
-def model():
+def model() -> Identity:
     """The network of a single hidden neuron is linear in its input, with the predictor β = a w."""
     return Identity(inner(a * w, point), output, name=r"f(x;\theta) = \beta^\top x")
 
 
 @result(ledger=("kunin2024.notation-gradient-flow",), arguments=("outputs", "labels"))
-def squared_loss():
+def squared_loss() -> Definition:
     """The squared loss, a sum over the data and not a mean."""
     return Definition(r"\mathcal{L}", norm2(outputs - labels) / 2)
 
 
 @result(ledger=("kunin2024.notation-gradient-flow", "kunin2024.single-gradient-flow-unwhitened"))
-def gradient_flow():
+def gradient_flow() -> Identity:
     """Gradient flow moves every parameter against the gradient of the loss, at the rate of its layer.
 
     The loss and r = Xᵀ(Xβ - y) are sums over the data, so one datum says it for all.
@@ -69,7 +69,7 @@ def gradient_flow():
 
 
 @result(ledger=("kunin2024.single-gradient-flow-whitened",))
-def whitened_flow():
+def whitened_flow() -> Identity:
     """Gradient flow on whitened data, where XᵀX = I and hence r = β - β_*."""
     velocities = tuple(substitute(flow.velocities[u], {r: a * w - beta_star}) for u in (a, w))
     simplified = (
@@ -89,13 +89,13 @@ kernel_scale = Domain(
 
 
 @result(ledger=("kunin2024.single-rescale-symmetry",), domain=rescaled)
-def rescale_symmetry():
+def rescale_symmetry() -> Identity:
     """Rescaling a → α a, w → w/α leaves the function unchanged."""
     return Identity((a * alpha) * (w / alpha), a * w, name=r"\beta")
 
 
 @result(ledger=("kunin2024.ntk-definition",), domain=kernel_scale)
-def tangent_kernel():
+def tangent_kernel() -> Conjunction:
     """The neural tangent kernel, the inner product of two gradients weighted by the rates.
 
     With one rate c for all parameters it is c times the kernel of the feature map ∇f.
@@ -108,7 +108,7 @@ def tangent_kernel():
 
 
 @result(ledger=("kunin2024.ntk-matrix-definition",))
-def kernel_matrix():
+def kernel_matrix() -> Existence:
     """The kernel matrix, the tangent kernel on all pairs of training inputs; it is positive semidefinite."""
     combined = alpha * grad + c * grad1
     quadratic = alpha**2 * norm2(grad) + 2 * alpha * c * inner(grad, grad1) + c**2 * norm2(grad1)
@@ -119,7 +119,7 @@ def kernel_matrix():
 
 
 @result(ledger=("kunin2024.function-dynamics-ntk",))
-def output_dynamics():
+def output_dynamics() -> Existence:
     """The output at x moves by Θ(x, x_i)(y_i - f(x_i)), summed over the data.
 
     One datum with gradient ∇f(x') and residual ρ is added to others whose part of ∇L is r: the law for n data follows
@@ -132,7 +132,7 @@ def output_dynamics():
 
 
 @result(ledger=("kunin2024.single-ntk-matrix",), arguments=("point", "point1", "a", "w", "eta_a", "eta_w"))
-def neuron_kernel():
+def neuron_kernel() -> Identity:
     """The tangent kernel of the single neuron, Θ(x, x') = xᵀ(η_w a² I + η_a w wᵀ)x', that is K = X M Xᵀ."""
     other = substitute(output, {point: point1})
     of_readout = eta_a * sp.diff(output, a) * sp.diff(other, a)

@@ -43,7 +43,7 @@ primed = {delta: balance, mu: root * mu_of_weights, phi: phi_of_weights, s: root
 
 
 @result(domain=any_rates)
-def unit_rate_weights():
+def unit_rate_weights() -> Conjunction:
     """The weights √η_w a and √η_a w move as if both rates were one, with the same balance."""
     as_if_one = tuple(substitute(flow.velocities[u], scaled) for u in (a, w))
     return Conjunction(
@@ -58,7 +58,7 @@ def unit_rate_weights():
     domain=polar.restrict(let=primed),
     uses=("single_neuron.layer_norms",),
 )
-def absorbed_polar_dynamics():
+def absorbed_polar_dynamics() -> Dynamics:
     """With μ' = √(η_a η_w) μ and β_*' = √(η_a η_w) β_* the product of the rates leaves the dynamics of (μ', φ)."""
     return Dynamics(
         (primed[mu], primed[phi]), (mu_dot(1), phi_dot(1)), under=whitened, name=r"(\mu', \varphi)"
@@ -68,7 +68,7 @@ def absorbed_polar_dynamics():
 @result(
     ledger=("kunin2024.mu-phi-ode-unit-eta",), domain=polar.with_cells(unit_product).supposing(UNIT_PRODUCT)
 )
-def polar_dynamics_of_unit_product():
+def polar_dynamics_of_unit_product() -> Dynamics:
     """The dynamics of (μ, φ) for rates with product one, whatever their ratio."""
     return Dynamics(
         (mu_of_weights, phi_of_weights), (mu_dot(1), phi_dot(1)), under=whitened, name=r"(\mu, \varphi)"
@@ -79,7 +79,7 @@ def polar_dynamics_of_unit_product():
     ledger=("kunin2024.eta-absorption-beta",),
     domain=Domain((delta, eta_a, eta_w), (beta, r), function_space.cells),
 )
-def absorbed_function_dynamics():
+def absorbed_function_dynamics() -> Dynamics:
     """With β' = √(η_a η_w) β and y' = √(η_a η_w) y the rates enter the dynamics of β' through δ alone.
 
     Xᵀ(Xβ - y) is linear in β and y, so that r' = √(η_a η_w) r.

@@ -76,7 +76,7 @@ fitted = sp.cosh(phase) ** 2 / (sp.cosh(c) ** 2 / mu0 + later)
 logistic = s / (1 + (s / mu0 - 1) * sp.exp(-2 * speed * t))
 
 
-def _fitting(direction) -> sp.Expr:
+def _fitting(direction: sp.Expr) -> sp.Expr:
     """The speed of μ > 0 at δ = 0 for a cosine φ."""
     return 2 * speed / s * mu * (direction * s - mu)
 
@@ -86,7 +86,7 @@ def _fitting(direction) -> sp.Expr:
     domain=balanced,
     uses=("single_neuron.polar_dynamics",),
 )
-def two_phases():
+def two_phases() -> Existence:
     """From a balanced start of vanishing size φ aligns while μ is still of the size of its start, and μ fits later.
 
     The closed form is that of a_0 > 0 and φ_0 = tanh c; a_0 < 0 is its mirror image. μ_0/μ is affine in μ_0, so that
@@ -136,7 +136,7 @@ def unit_kernel(direction: Vector) -> GramOperator:
     domain=function_space.with_cells(BALANCED).supposing(*balanced.hypotheses[:2]),
     uses=("single_neuron.preconditioner", "single_neuron.two_phases"),
 )
-def kernel_in_two_stages():
+def kernel_in_two_stages() -> Existence:
     """Up to scale the balanced kernel changes in its rank-one term alone while w aligns, and not at all afterwards."""
     one, other = unit_kernel(w), unit_kernel(beta_star)
     cosine2 = inner(w, beta_star) ** 2 / (norm2(w) * norm2(beta_star))

@@ -16,6 +16,8 @@ follows φ, which takes a time proportional to |δ| (kunin2024, Sec. 3).
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from derivations.single_neuron.coordinates.modes import lambda_plus
@@ -51,7 +53,7 @@ MOVING = {
 SLOPES = stated("Sec. 3 (Upstream), φ updates more rapidly than μ", "μ moves, μ ≠ φ‖β_*‖", sp.Ne(mu, phi * s))
 
 
-def regime(sign: int, **changes) -> Domain:
+def regime(sign: int, **changes: Any) -> Domain:
     """All μ ≠ 0 and |φ| < 1 upstream (sign 1) or downstream (sign -1)."""
     cells = tuple(Cell(f"μ {text} 0", {delta: sign, mu: m, **POSITIVE}) for text, m in ((">", 1), ("<", -1)))
     return Domain(
@@ -112,7 +114,7 @@ relaxing = Domain(
     domain=upstream,
     uses=("single_neuron.polar_dynamics",),
 )
-def upstream_speeds():
+def upstream_speeds() -> Existence:
     """Upstream both speeds diverge like δ, and their ratio is bounded for all δ; it is large where |μ| ≪ ‖β_*‖."""
     ratio = plus / (2 * k) * s * (1 - phi**2) / (mu * (phi * s - mu))
     return Existence(
@@ -154,7 +156,7 @@ small_start = fixed_start.with_cells(
     " in a time of order 1/δ",
     under=small_start,
 )
-def printed_upstream_separation():
+def printed_upstream_separation() -> Limit:
     """The speed of μ is negligible against that of φ as δ → ∞."""
     return Limit(mu_dot(1) / phi_dot(1), delta, sp.oo, sp.Integer(0))
 
@@ -162,7 +164,7 @@ def printed_upstream_separation():
 @result(
     ledger=("kunin2024.upstream-exponential-mu",), domain=upstream, uses=("single_neuron.polar_dynamics",)
 )
-def upstream_fitting():
+def upstream_fitting() -> Existence:
     """At φ = sgn μ and large δ μ relaxes linearly to ±‖β_*‖, and the kernel barely moves.
 
     On the way it keeps its sign, as it has to: μ = a‖w‖, and a does not vanish upstream. At φ = -sgn μ it would not.
@@ -192,7 +194,7 @@ def upstream_fitting():
     " starts for d = 1, μ loses w in a finite time and relaxes to -φ‖β_*‖ after it",
     under=relaxing.with_cells(*ALIKE),
 )
-def printed_upstream_fitting():
+def printed_upstream_fitting() -> Existence:
     """As printed, at φ = 1 and φ = -1 alike: μ, which keeps its sign, tends to φ‖β_*‖. Here c = e^τ - 1."""
     return Existence(
         r"$\mu=a\|w\|$ keeps the sign of a and tends to $\varphi\|\beta_*\|$",
@@ -203,7 +205,7 @@ def printed_upstream_fitting():
 @result(
     ledger=("kunin2024.downstream-fast-phase",), domain=downstream, uses=("single_neuron.polar_dynamics",)
 )
-def downstream_fitting():
+def downstream_fitting() -> Existence:
     """Downstream μ relaxes to φ‖β_*‖ at a rate of at least |δ|, while φ moves at a speed of at most p|μ|‖β_*‖/|δ|.
 
     |μ| stays below the larger of |μ_0| and ‖β_*‖, so that φ moves by O(1/δ²) in a time of order 1/|δ|.
@@ -234,7 +236,7 @@ def downstream_fitting():
     arguments=("phi", "s", "delta", "eta_a", "eta_w"),
     uses=("single_neuron.polar_dynamics",),
 )
-def downstream_alignment():
+def downstream_alignment() -> Asymptotic:
     """With μ = φ‖β_*‖ the direction obeys a Bernoulli equation, up to O(1/|δ|³)."""
     following = phi_dot(product).xreplace({mu: phi * s})
     return Asymptotic(following, -product * s**2 / delta * phi * (1 - phi**2), delta, -sp.oo, delta**-3)
@@ -265,7 +267,7 @@ aligning = Domain(
     domain=aligning,
     uses=("single_neuron.downstream_alignment",),
 )
-def downstream_delay():
+def downstream_delay() -> Existence:
     """The alignment takes a time proportional to |δ|.
 
     The solution of the Bernoulli equation knows t and δ through t/|δ| only. The growing mode of the exact solution

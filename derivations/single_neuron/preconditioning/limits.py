@@ -42,13 +42,13 @@ fixed_function = Domain(
 )
 
 
-def isotropic(f, h):
+def isotropic(f: sp.Expr, h: sp.Expr) -> Isotropic:
     """f I + h β̂β̂ᵀ."""
     return Isotropic(f, h, x_beta, beta)
 
 
 @result(ledger=("kunin2024.single-M-upstream",), domain=fixed_function)
-def upstream_preconditioner():
+def upstream_preconditioner() -> Existence:
     """Far upstream M is δ times the identity: linear regression in units of time 1/δ, with a constant kernel.
 
     What M has more than δ I is (κ - δ)/2 (I + β̂β̂ᵀ), and κ - δ < 2x/δ with x = η_a η_w‖β‖². So β̇/δ differs
@@ -65,7 +65,7 @@ def upstream_preconditioner():
 
 
 @result(ledger=("kunin2024.single-M-downstream",), domain=fixed_function)
-def downstream_preconditioner():
+def downstream_preconditioner() -> Conjunction:
     """Far downstream M is |δ| times the projector on β: fast along β, slow in turning.
 
     The length moves at the speed κ > |δ|, the direction at the speed (κ + δ)/2 < x/|δ| with x = η_a η_w‖β‖².
@@ -91,7 +91,7 @@ def downstream_preconditioner():
         ),
     ),
 )
-def validity():
+def validity() -> Existence:
     """M is a function of β as long as a ≠ 0: for δ ≥ 0 off the origin always, for δ < 0 until a changes its sign.
 
     Where a = 0 the balance is -η_a‖w‖², and w stands still while a moves at the speed -η_a wᵀr. So with δ ≥ 0

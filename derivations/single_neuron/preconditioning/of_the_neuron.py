@@ -19,7 +19,7 @@ from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import defined, meaning, stated
 from symdyn.statements.inference import Characterised
-from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Inequality
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Inequality, Statement
 
 M_weights = eta_w * a**2 * identity() + eta_a * outer(w, w)
 """M in terms of the weights."""
@@ -60,13 +60,13 @@ INVERTIBLE = stated(
 
 
 @result(ledger=("kunin2024.single-beta-ode",))
-def function_dynamics():
+def function_dynamics() -> Dynamics:
     """The dynamics of the function β = a w, a preconditioned gradient flow."""
     return Dynamics(a * w, -1 * (M_weights @ r), under=flow, name=r"\beta")
 
 
 @result(ledger=("kunin2024.single-beta-ode",))
-def loss_gradient():
+def loss_gradient() -> Identity:
     """The gradient of the squared loss in β is Xᵀρ: one datum x with residual βᵀx - y adds (βᵀx - y) x."""
     residual = inner(beta, point) - label
     return Identity(gradient(residual**2 / 2, beta), residual * point, name=r"\nabla_\beta\mathcal{L}")
@@ -77,11 +77,11 @@ def loss_gradient():
     domain=function_space,
     arguments=in_function_space,
 )
-def readout_square():
+def readout_square() -> Characterised:
     """The square of the read-out weight as a function of β and δ."""
     other_root = -minus / (2 * eta_w)
 
-    def facts(square):
+    def facts(square: sp.Expr) -> tuple[Statement, ...]:
         return (
             Identity(a**2, square, on=weights),
             Identity(eta_w * square**2 - delta * square - eta_a * x_beta, 0 * delta),
@@ -98,7 +98,7 @@ def readout_square():
     domain=weights,
     arguments=in_function_space,
 )
-def input_weights_square():
+def input_weights_square() -> Identity:
     """The outer product of the input weights as a function of β and δ."""
     return Identity(outer(w, w), Isotropic(0, minus / (2 * eta_a), x_beta, beta))
 
@@ -111,7 +111,7 @@ def input_weights_square():
     hypotheses=(DIRECTED,),
     uses=("single_neuron.stable_forms",),
 )
-def preconditioner():
+def preconditioner() -> Identity:
     """The preconditioner M as a function of β and δ."""
     return Identity(M_weights, M, name="M")
 
@@ -120,14 +120,14 @@ def preconditioner():
     ledger=("kunin2024.single-M-balanced",),
     domain=function_space.with_cells(function_space.cells[1]).supposing(REGIME),
 )
-def balanced_preconditioner():
+def balanced_preconditioner() -> Identity:
     """In balance M is the length of β, times the identity plus the projector on β."""
     length = sp.sqrt(eta_a * eta_w) * sp.sqrt(x_beta)
     return Identity(M, Isotropic(length, length, x_beta, beta), name="M")
 
 
 @result(ledger=("kunin2024.single-M-positive-definite",), domain=function_space)
-def positive_definite():
+def positive_definite() -> Existence:
     """M is positive definite wherever β ≠ 0: its eigenvalues are (κ + δ)/2 across β and κ along it."""
     return Existence(
         r"$M$ has the eigenvalues $(\kappa+\delta)/2$, $d-1$ times, and $\kappa$, all of them positive",
@@ -147,13 +147,13 @@ def positive_definite():
     hypotheses=(INVERTIBLE,),
     uses=("single_neuron.stable_forms",),
 )
-def inverse_preconditioner():
+def inverse_preconditioner() -> Identity:
     """The inverse of the preconditioner."""
     return Identity(M.inverse(), Isotropic(2 / plus, -minus / (plus * k), x_beta, beta), name="M^{-1}")
 
 
 @result(ledger=("kunin2024.two-layer-M-inverse",), domain=function_space)
-def rank_one_update():
+def rank_one_update() -> Conjunction:
     """M as a rank-one update A + u vᵀ of a multiple of the identity, for which uᵀA⁻¹v = (κ - δ)/(κ + δ)."""
     A, u, v = plus / 2, minus / (2 * x_beta) * beta, beta
     return Conjunction(Identity(A * identity() + outer(u, v), M), Identity(inner(u, v) / A, minus / plus))

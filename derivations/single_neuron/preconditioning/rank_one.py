@@ -27,7 +27,7 @@ def update(product: Expression) -> MatrixIdentity:
 
 
 @result(ledger=("kunin2024.sherman-morrison",))
-def rank_one_inverse():
+def rank_one_inverse() -> MatrixIdentity:
     """The inverse of a rank-one update."""
     return update(v.T @ A.inverse() @ u)
 
@@ -35,7 +35,7 @@ def rank_one_inverse():
 @printed(
     "kunin2024.sherman-morrison", quote=r"\frac{A^{-1}uv^\top A^{-1}}{1+u^\top A^{-1}v}", severity="typo"
 )
-def printed_rank_one_inverse():
+def printed_rank_one_inverse() -> MatrixIdentity:
     """As printed, with uᵀA⁻¹v in the denominator.
 
     For A = (1 2; 0 1), u = (1, 0), v = (0, 1) it gives (1 -1; 0 1) in place of (1 -3; 0 1).

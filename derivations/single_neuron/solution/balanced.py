@@ -10,7 +10,9 @@ that a keeps its sign. For a > 0 the equation of φ is solved by φ = tanh(artan
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import sympy as sp
 
@@ -43,7 +45,7 @@ mu_of_weights = a * norm(w)
 phi_of_weights = inner(w, beta_star) / (norm(w) * norm(beta_star))
 
 
-def on_cone(slope, rates):
+def on_cone(slope: sp.Expr, rates: Mapping[Any, sp.Expr]) -> Domain:
     """The two halves of the cone a = ± slope ‖w‖, the slope being √(η_a/η_w)."""
     sides = (
         Cell(
@@ -74,7 +76,7 @@ all_rates = on_cone(sp.sqrt(eta_a) / sp.sqrt(eta_w), {})
 product_of_one = on_cone(eta_a, {eta_w: 1 / eta_a})
 
 
-def velocities(factor):
+def velocities(factor: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """The velocities of μ and φ, `factor` standing for √(η_a η_w)."""
     side = sp.sign(mu)
     return side * 2 * factor * mu * (phi * s - mu), side * factor * s * (1 - phi**2)
@@ -89,7 +91,7 @@ PARTS = meaning(
 
 
 @result(ledger=("kunin2024.balanced-ode",), domain=all_rates)
-def balanced_dynamics():
+def balanced_dynamics() -> Dynamics:
     """The dynamics of μ and φ for δ = 0, for all rates."""
     return Dynamics((mu_of_weights, phi_of_weights), velocities(root), under=whitened, name=r"(\mu, \phi)")
 
@@ -100,7 +102,7 @@ def balanced_dynamics():
     r"$\dot\phi=\mathrm{sgn}(\mu)\|\beta_*\|(1-\phi^2)$",
     domain=product_of_one,
 )
-def printed_balanced_dynamics():
+def printed_balanced_dynamics() -> Dynamics:
     """As printed, for η_a η_w = 1."""
     return Dynamics((mu_of_weights, phi_of_weights), velocities(1), under=whitened)
 
@@ -110,7 +112,7 @@ def printed_balanced_dynamics():
     domain=all_rates.supposing(PARTS),
     uses=("single_neuron.balanced_dynamics",),
 )
-def balanced_sign():
+def balanced_sign() -> Existence:
     """For δ = 0 the sign of μ, which is that of a, never changes.
 
     a' = (± kφ - η_w a²) a with |φ| ≤ 1, so that (a²)' ≤ 2 (k - η_w a²) a² bounds a² from above, and then
@@ -171,7 +173,7 @@ REQUIRES = (
     uses=("single_neuron.balanced_dynamics", "single_neuron.balanced_sign"),
     requires=REQUIRES,
 )
-def balanced_alignment():
+def balanced_alignment() -> Solution:
     """The cosine for δ = 0 and a_0 > 0: φ = tanh(artanh φ_0 + √(η_a η_w)‖β_*‖ t)."""
     left = 2 / (sp.exp(2 * root * s * t) + 1)
     stable = (1 + phi0 - left) / (1 + phi0 - phi0 * left)
@@ -184,6 +186,6 @@ def balanced_alignment():
     quote=r"$\phi(t)=\tanh(c_\phi+\|\beta_*\|t)$, $c_\phi=\tanh^{-1}(\phi_0)$",
     domain=product_side,
 )
-def printed_balanced_alignment():
+def printed_balanced_alignment() -> Solution:
     """As printed, for η_a η_w = 1."""
     return Solution({phi: sp.tanh(printed_angle)}, {phi: root * s * (1 - phi**2)}, {phi: phi0}, t)

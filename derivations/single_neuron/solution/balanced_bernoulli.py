@@ -50,17 +50,17 @@ moving_product = replace(
 )
 
 
-def size_velocity(cosine):
+def size_velocity(cosine: sp.Expr) -> sp.Expr:
     """The velocity of μ for a > 0, given the cosine."""
     return 2 * root * mu * (cosine * s - mu)
 
 
-def size(length, y, constant):
+def size(length: sp.Expr, y: sp.Expr, constant: sp.Expr) -> sp.Expr:
     """length · 2cosh² y / (2y + sinh 2y + constant)."""
     return 2 * length * sp.cosh(y) ** 2 / (2 * y + sp.sinh(2 * y) + constant)
 
 
-def constant(length, y, start):
+def constant(length: sp.Expr, y: sp.Expr, start: sp.Expr) -> sp.Expr:
     """The constant of the size for which it is `start` at y."""
     return 2 * length * sp.cosh(y) ** 2 / start - (2 * y + sp.sinh(2 * y))
 
@@ -73,7 +73,7 @@ _driven = replace(positive_side, scalars=(*positive_side.scalars, mu))
     domain=_driven,
     uses=("single_neuron.balanced_dynamics", "single_neuron.balanced_alignment"),
 )
-def balanced_size_dynamics():
+def balanced_size_dynamics() -> Identity:
     """The Bernoulli equation of μ driven by the cosine, for δ = 0 and a_0 > 0."""
     driven = 2 * root * s * sp.tanh(angle) * mu - 2 * root * mu**2
     return Identity(size_velocity(sp.tanh(angle)), driven, name=r"\dot\mu")
@@ -84,7 +84,7 @@ def balanced_size_dynamics():
     quote=r"$\dot\mu=2\|\beta_*\|\tanh(c_\phi+\|\beta_*\|t)\,\mu-2\mu^2$",
     domain=replace(product_side, scalars=(*product_side.scalars, mu)),
 )
-def printed_balanced_size_dynamics():
+def printed_balanced_size_dynamics() -> Identity:
     """As printed, for η_a η_w = 1."""
     printed_velocity = 2 * s * sp.tanh(printed_angle) * mu - 2 * mu**2
     return Identity(size_velocity(sp.tanh(angle)), printed_velocity)
@@ -96,7 +96,7 @@ def printed_balanced_size_dynamics():
     uses=("single_neuron.balanced_size_dynamics",),
     requires=(*REQUIRES, ("positive", mu0 > 0, "mu0")),
 )
-def balanced_size():
+def balanced_size() -> Solution:
     """The signed norm μ for δ = 0 and a_0 > 0, with the factor ‖β_*‖ that the paper's formula lacks."""
     start = constant(s, sp.atanh(phi0), mu0)
     left = 2 / (sp.exp(2 * root * s * t) + 1)
@@ -115,7 +115,7 @@ def balanced_size():
     domain=product_side,
     severity="substantive",
 )
-def printed_balanced_size():
+def printed_balanced_size() -> Solution:
     """As printed, with the printed constant."""
     start = constant(1, sp.atanh(phi0), mu0)
     velocity = 2 * s * sp.tanh(printed_angle) * mu - 2 * mu**2
@@ -127,7 +127,7 @@ def printed_balanced_size():
     domain=moving,
     uses=("single_neuron.balanced_dynamics", "single_neuron.balanced_size"),
 )
-def balanced_constant():
+def balanced_constant() -> Conservation:
     """The constant of the size, with the factor ‖β_*‖: computed from any point of a trajectory it is the same.
 
     It is what μ(0) = μ_0 demands of the solution, and a trajectory may be said to start at any of its points.
@@ -141,7 +141,7 @@ def balanced_constant():
     domain=moving_product,
     severity="substantive",
 )
-def printed_balanced_constant():
+def printed_balanced_constant() -> Conservation:
     """As printed; it changes along the flow, and so is no constant of its solutions."""
     return Conservation(constant(1, sp.atanh(phi), mu), under=positive_flow)
 
@@ -154,7 +154,7 @@ size_at_minus_one = s * mu0 / ((s + mu0) * sp.exp(2 * root * s * t) - mu0)
     domain=positive_side,
     uses=("single_neuron.balanced_dynamics",),
 )
-def balanced_saddle():
+def balanced_saddle() -> Existence:
     """For δ = 0 and a_0 > 0 a start with φ_0 = -1 keeps φ = -1 and runs into the saddle: μ tends to 0.
 
     With μ = a‖w‖ and η_w a² = η_a‖w‖² both a and w tend to 0.

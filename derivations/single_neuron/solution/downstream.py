@@ -84,13 +84,13 @@ off_the_origin = _plane.with_cells(
 push = eta_a * omega**2 + eta_w * s**2 * a**2
 
 
-def no_motion_at_the_origin():
+def no_motion_at_the_origin() -> Identity:
     """At a = ω = 0 nothing moves; a trajectory that starts elsewhere does not arrive in finite time."""
     return Identity(tuple(plane.velocities.values()), (sp.S.Zero, sp.S.Zero), on=at_rest)
 
 
 @result(ledger=("kunin2024.lemma4-single-zero",), domain=_plane, uses=("single_neuron.planar_dynamics",))
-def single_zero():
+def single_zero() -> Existence:
     """The product a wᵀβ_* vanishes at most once, for every balance and all rates."""
     return Existence(
         r"If $a_0 \ne 0$ or $w_0^\top\beta_* \ne 0$, then $a\, w^\top\beta_* = 0$ has at most one solution $t \ge 0$",
@@ -105,7 +105,7 @@ def single_zero():
 @result(
     ledger=("kunin2024.lemma4-invariant-orthants",), domain=_plane, uses=("single_neuron.planar_dynamics",)
 )
-def invariant_orthants():
+def invariant_orthants() -> Conjunction:
     """The orthants a, ω > 0 and a, ω < 0 are never left, and on their boundaries only the origin rests."""
     return Conjunction(
         no_motion_at_the_origin(),
@@ -117,7 +117,7 @@ def invariant_orthants():
 @result(
     ledger=("kunin2024.downstream-omega-bernoulli",), domain=in_plane, uses=("single_neuron.planar_dynamics",)
 )
-def projection_dynamics():
+def projection_dynamics() -> Dynamics:
     """The Bernoulli equation of ω = wᵀβ_* driven by υ, for all rates."""
     return Dynamics(omega, eta_w * omega * (upsilon * s**2 - upsilon**2 * omega**2), under=plane)
 
@@ -136,13 +136,13 @@ _ratio = {upsilon: a / inner(w, beta_star), n: norm(a * w)}
         meaning("n = ‖β‖", *defined(n)),
     ),
 )
-def printed_projection_dynamics():
+def printed_projection_dynamics() -> Dynamics:
     """As printed, with ‖β‖ in the place of ‖β_*‖, which is wrong for η_a = η_w = 1 already."""
     velocity = omega * (upsilon * n**2 - upsilon**2 * omega**2)
     return Dynamics(inner(w, beta_star), velocity, under=whitened)
 
 
-def denominator(ratio):
+def denominator(ratio: sp.Expr) -> sp.Expr:
     """The denominator of ν(t), divided by cosh Rt."""
     return 2 * R + (2 * eta_a * ratio + delta) * sp.tanh(R * t)
 
@@ -170,7 +170,7 @@ no_crossing = Domain(
     domain=real_starts(any_rates, -1),
     uses=("single_neuron.nu_solution", "single_neuron.solution_for_every_balance"),
 )
-def solution_without_crossing():
+def solution_without_crossing() -> Existence:
     """Where a does not vanish ν is finite for all times, and the solution of δ > 0 is that of δ < 0 too.
 
     The closed form of 1/a² is the same; in that of a the factor √δ(…)^{-1/2} has to be read as (…/δ)^{-1/2}, its two
@@ -202,7 +202,7 @@ def solution_without_crossing():
         stated("App. A.2.4, a does not cross zero", "a stays positive", a0, omega0),
     ),
 )
-def printed_solution_without_crossing():
+def printed_solution_without_crossing() -> Existence:
     """The printed ν(t) and a(t) of δ > 0, for δ < 0."""
     printed_a = 2 * sp.exp(t * delta / 2) * s / sp.sqrt(printed_square_bracket(s, a0, omega0) / delta)
     return Existence(

@@ -58,14 +58,16 @@ nu_velocity = eta_w * s**2 - delta * nu - eta_a * nu**2
 upsilon_velocity = eta_a + delta * upsilon - eta_w * s**2 * upsilon**2
 
 
-def closed(start, constant, linear, quadratic, rotation):
+def closed(
+    start: sp.Expr, constant: sp.Expr, linear: sp.Expr, quadratic: sp.Expr, rotation: sp.Expr
+) -> sp.Expr:
     """The solution of y' = constant - linear y - quadratic y²."""
     grow, turn = sp.cosh(rotation * t), sp.sinh(rotation * t)
     top = 2 * rotation * start * grow + (2 * constant - linear * start) * turn
     return top / (2 * rotation * grow + (2 * quadratic * start + linear) * turn)
 
 
-def by_rates(start, quadratic, fast, slow):
+def by_rates(start: sp.Expr, quadratic: sp.Expr, fast: sp.Expr, slow: sp.Expr) -> sp.Expr:
     """The same by rates with fast - slow = linear, fast · slow = constant · quadratic: no overflow, no cancellation.
 
     With e = e^{-2Rt} and n = quadratic · start it is n (fast e + slow) + fast slow (1 - e), divided by quadratic
@@ -92,7 +94,7 @@ in_plane = Domain(
 )
 
 
-def until_the_pole(solution):
+def until_the_pole(solution: sp.Expr) -> Domain:
     """Every start, and the times before the denominator of a solution vanishes; at time zero it is 2R > 0."""
     return Domain(
         (t, delta, s, eta_a, eta_w, nu0, upsilon0),
@@ -110,7 +112,7 @@ def until_the_pole(solution):
 
 
 @result(ledger=("kunin2024.upstream-nu-riccati",), domain=in_plane, uses=("single_neuron.planar_dynamics",))
-def nu_dynamics():
+def nu_dynamics() -> Dynamics:
     """The Riccati equation of ν = wᵀβ_*/a, for all rates."""
     return Dynamics(omega / a, nu_velocity, under=plane, name=r"\nu")
 
@@ -121,7 +123,7 @@ def nu_dynamics():
     uses=("single_neuron.nu_dynamics",),
     requires=POSITIVE,
 )
-def nu_solution():
+def nu_solution() -> Solution:
     """The solution ν(t), for all rates and every balance."""
     return Solution(
         {nu: nu_closed}, {nu: nu_velocity}, {nu: nu0}, t, compiles=by_rates(nu0, eta_a, plus, -minus)
@@ -131,7 +133,7 @@ def nu_solution():
 @result(
     ledger=("kunin2024.downstream-upsilon-riccati",), domain=in_plane, uses=("single_neuron.planar_dynamics",)
 )
-def upsilon_dynamics():
+def upsilon_dynamics() -> Dynamics:
     """The Riccati equation of υ = a/(wᵀβ_*), for all rates."""
     return Dynamics(a / omega, upsilon_velocity, under=plane, name=r"\upsilon")
 
@@ -142,7 +144,7 @@ def upsilon_dynamics():
     uses=("single_neuron.upsilon_dynamics",),
     requires=POSITIVE,
 )
-def upsilon_solution():
+def upsilon_solution() -> Solution:
     """The solution υ(t), through the zero of a, for all rates and every balance."""
     stable = by_rates(upsilon0, eta_w * s**2, -minus, plus)
     return Solution(
@@ -165,7 +167,7 @@ nu_of_pole = (R / sp.tanh(R * (t - t_c)) - delta / 2) / eta_a
     ),
     uses=("single_neuron.nu_dynamics", "single_neuron.upsilon_dynamics"),
 )
-def nu_pole():
+def nu_pole() -> Existence:
     """The blow-up of ν where a passes through zero: a simple pole with residue 1/η_a.
 
     Where a = 0 and ω ≠ 0 the inverse υ = a/ω passes through zero with velocity η_a > 0; where both vanish
@@ -200,7 +202,7 @@ def nu_pole():
     hypothesis=UNIT,
     under=weights(unit_rates, also={nu: inner(w, beta_star) / a}),
 )
-def printed_nu_dynamics():
+def printed_nu_dynamics() -> Dynamics:
     """As printed, without the rates."""
     return Dynamics(inner(w, beta_star) / a, s**2 - delta * nu - nu**2, under=whitened)
 
@@ -214,7 +216,7 @@ def printed_nu_dynamics():
     under=replace(until_the_pole(nu_closed), cells=(replace(unit_rates, signs={s: 1, t: 1}),)),
     hypotheses=(stated("App. A.2.3", "δ > 0", delta > 0),),
 )
-def printed_nu_solution():
+def printed_nu_solution() -> Solution:
     """As printed, without the rates, against the equation that ν obeys."""
     r_star = sp.sqrt(delta**2 + 4 * s**2) / 2
     top = 2 * r_star * nu0 * sp.cosh(r_star * t) + (2 * s**2 - delta * nu0) * sp.sinh(r_star * t)
@@ -230,6 +232,6 @@ def printed_nu_solution():
     under=weights(unit_rates, also={upsilon: a / inner(w, beta_star)}, conditions=(delta < 0,)),
     hypotheses=(stated("App. A.2.4", "δ < 0", delta < 0),),
 )
-def printed_upsilon_dynamics():
+def printed_upsilon_dynamics() -> Dynamics:
     """As printed, without the rates."""
     return Dynamics(a / inner(w, beta_star), 1 + delta * upsilon - s**2 * upsilon**2, under=whitened)

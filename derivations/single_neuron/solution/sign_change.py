@@ -56,7 +56,7 @@ squares = adot**2 / eta_a + norm2(wdot) / eta_w
     ledger=("kunin2024.sign-change-general-data",),
     domain=Domain((a, eta_a, eta_w, loss), (w, r), (positive_rates,)),
 )
-def zero_is_passed_once():
+def zero_is_passed_once() -> Existence:
     """Along a trajectory that is not at rest a vanishes at most once, for any data and any loss; so does β.
 
     At two zeros the loss would have the one value L(0), while it decreases as long as ȧ or ẇ is not zero.
@@ -93,7 +93,7 @@ def zero_is_passed_once():
         ),
     ),
 )
-def rank_is_lost_at_a_crossing():
+def rank_is_lost_at_a_crossing() -> Conjunction:
     """M is positive definite for a ≠ 0. Where a = 0 it is η_a w wᵀ, of rank one, and δ = -η_a‖w‖² is negative."""
     form = inner(any_vector, M_weights @ any_vector)
     return Conjunction(
@@ -114,14 +114,14 @@ nonzero_readout = Domain(
 )
 
 
-def stationarity(sign, domain=None):
+def stationarity(sign: int, domain: Domain | None = None) -> Identity:
     """n_0ᵀ(∇Ψ_δ(β_∞) - sign ψ_δ β̂_0) = 0, for the objective Ψ_δ(β) - sign ψ_δ β̂_0ᵀβ."""
     in_the_end, at_start = inner(n0, dual(at=beta_end)), inner(n0, psi() / norm(beta0) * beta0)
     return Identity(in_the_end, sign * at_start, on=domain)
 
 
 @result(ledger=("kunin2024.mirror-extension-through-crossing",), uses=("single_neuron.zero_is_passed_once",))
-def bias_through_a_crossing():
+def bias_through_a_crossing() -> Minimiser:
     """The minimiser for every trajectory: the linear term has the sign sgn(a_0 a_∞).
 
     At the crossing M has the limit η_a w wᵀ, but the dual variable jumps from -p to p: ∇Ψ_δ(β_∞) + ∇Ψ_δ(β_0)
@@ -156,7 +156,7 @@ def bias_through_a_crossing():
     under=replace(endpoints(1, -1, product_one=True), let={**WEIGHTS, c: -sp.S.One}),
     hypotheses=(meaning("c is the sign of the linear term", *defined(c)),),
 )
-def printed_extension():
+def printed_extension() -> Minimiser:
     """The conclusion of Theorem 1 after a crossing, c the sign of the linear term: c = 1 is the theorem unchanged."""
     return Minimiser(
         r"the end of a trajectory on which $a$ changes its sign",

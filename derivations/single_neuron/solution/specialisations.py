@@ -53,7 +53,7 @@ balanced = Domain(
         "single_neuron.solution_without_crossing",
     ),
 )
-def special_cases():
+def special_cases() -> Conjunction:
     """The balanced, upstream and downstream solutions of the paper, corrected, as the one exact solution."""
     size_now = size(s, angle, constant(s, sp.atanh(phi0), mu0))
     return Conjunction(

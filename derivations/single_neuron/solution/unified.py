@@ -25,7 +25,7 @@ from symdyn.calculus.gram import Flow
 from symdyn.catalogue.result import result
 from symdyn.compile.named import expm1_ratio as phi1
 from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Solution
+from symdyn.statements.kinds import Conjunction, Dynamics, Existence, Identity, Solution, Statement
 
 plus, minus, R = modes
 alpha = amplitude(delta, eta_a * eta_w * s**2, a0, eta_a * omega0)
@@ -56,13 +56,13 @@ products = Domain((P, Q, E, delta, s, eta_a, eta_w), cells=(Cell("E > 0", {eta_a
 
 
 @result(domain=every_start)
-def linear_modes():
+def linear_modes() -> Solution:
     """The linear system behind the single neuron, and its solution."""
     velocity = {x: linear.velocities[x] for x in (P, Q)}
     return Solution({P: P_closed, Q: Q_closed}, velocity, {P: a0, Q: omega0}, t)
 
 
-def without_overflow():
+def without_overflow() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     """a(t) and ω(t) with the growing exponential divided out of P, Q and E."""
     fast, slow = sp.exp(-2 * R * t), sp.exp(-2 * plus * t)
     mixed = sp.Piecewise((fast * phi1(-delta * t), delta >= 0), (slow * phi1(delta * t), True))
@@ -79,13 +79,13 @@ def without_overflow():
     uses=("single_neuron.linear_modes", "single_neuron.planar_dynamics", "single_neuron.dynamics_across"),
     requires=POSITIVE,
 )
-def solution_for_every_balance():
+def solution_for_every_balance() -> Existence:
     """The exact solution a = P/E, ω = Q/E, w = w_⊥(0)/E + ω β_*/‖β_*‖², for every start and every balance."""
     top_a, top_omega, square = without_overflow()
     shrunk = sp.exp(-plus * t)
     along = {a: P / E, omega: Q / E}
 
-    def facts(solution):
+    def facts(solution: tuple[sp.Expr, sp.Expr]) -> tuple[Statement, ...]:
         scaled = tuple(x * sp.sqrt(square) for x in solution)
         return (
             Identity(sp.diff(E2_closed, t), 2 * eta_w * P_closed**2),
@@ -109,7 +109,7 @@ def solution_for_every_balance():
 
 
 @result(domain=every_start, uses=("single_neuron.solution_for_every_balance",))
-def solution_keeps_balance():
+def solution_keeps_balance() -> Conjunction:
     """The exact solution keeps its balance: η_w P² - η_a Q²/‖β_*‖² - η_a‖w_⊥(0)‖² = δ E².
 
     ‖w_⊥(0)‖² = (η_w a_0² - δ)/η_a - ω_0²/‖β_*‖² is known from the start.
@@ -127,7 +127,7 @@ def solution_keeps_balance():
         ("of the sign opposite to λ_+ a0 + η_a omega0", a0 * (plus * a0 + eta_a * omega0) < 0, "a0"),
     ),
 )
-def zero_crossing_time():
+def zero_crossing_time() -> Existence:
     """The time at which a passes through zero: log(1 - a_0/α)/(2R), where a_0 and α have opposite signs.
 
     P e^{-λ_- t} = α e^{2Rt} + a_0 - α is monotone, so that it vanishes at most once, and at t > 0 if and only if

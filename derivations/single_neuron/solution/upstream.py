@@ -88,13 +88,13 @@ def real_starts(rates: Cell, sign: int = 1) -> Domain:
     return Domain((t, a0, eta_a, eta_w), cells=(real_angle(rates, sign),), words=words, hypotheses=hypotheses)
 
 
-def angle(length, ratio):
+def angle(length: sp.Expr, ratio: sp.Expr) -> sp.Expr:
     """Y(t) for η_a = η_w = 1."""
     root = sp.sqrt(delta**2 + 4 * length**2)
     return root * t / 2 + sp.atanh((2 * ratio + delta) / root)
 
 
-def printed_square_bracket(length, start, b0):
+def printed_square_bracket(length: sp.Expr, start: sp.Expr, b0: sp.Expr) -> sp.Expr:
     """sech²Y times the bracket under the root of the printed a(t)."""
     root, y = sp.sqrt(delta**2 + 4 * length**2), angle(length, b0 / start)
     growth = sp.exp(t * delta)
@@ -105,7 +105,7 @@ def printed_square_bracket(length, start, b0):
 
 
 @result(ledger=("kunin2024.upstream-a-bernoulli",), domain=in_plane, uses=("single_neuron.planar_dynamics",))
-def readout_dynamics():
+def readout_dynamics() -> Dynamics:
     """The Bernoulli equation of a driven by ν, for all rates."""
     return Dynamics(a, a * (eta_a * nu + delta - eta_w * a**2), under=plane)
 
@@ -117,7 +117,7 @@ def readout_dynamics():
     hypothesis=UNIT,
     under=weights(unit_rates, also={nu: inner(w, beta_star) / a}),
 )
-def printed_readout_dynamics():
+def printed_readout_dynamics() -> Dynamics:
     """As printed, without the rates."""
     return Dynamics(a, a * (nu + delta - a**2), under=whitened)
 
@@ -135,7 +135,7 @@ def printed_readout_dynamics():
     ),
     hypotheses=(added(REAL_ANGLE, (2 * eta_a * nu0 + delta) ** 2 < 4 * R**2),),
 )
-def nu_by_angle():
+def nu_by_angle() -> Identity:
     """ν through the angle Y, for all rates: η_a ν = R tanh Y - δ/2."""
     y = R * t + sp.atanh((2 * eta_a * nu0 + delta) / (2 * R))
     return Identity(eta_a * nu_closed, R * sp.tanh(y) - delta / 2, name=r"\eta_a \nu(t)")
@@ -152,7 +152,7 @@ def nu_by_angle():
         standing("App. A.2.1", "η_a η_w = 1, also with η_a = η_w = 1", eta_a, eta_w),
     ),
 )
-def printed_angle():
+def printed_angle() -> Existence:
     """As printed: Y is a real number, and ν + δ/2 is R times its hyperbolic tangent."""
     root = sp.sqrt(delta**2 + 4 * s**2)
     return Existence(
@@ -164,7 +164,7 @@ def printed_angle():
     )
 
 
-def inverse_square():
+def inverse_square() -> sp.Expr:
     """1/a² in closed form, for δ ≠ 0 of either sign and all rates.
 
     The rates enter by a → √η_w a, ‖β_*‖ → √(η_a η_w)‖β_*‖ and b_0 → η_a √η_w b_0.
@@ -179,7 +179,7 @@ def inverse_square():
     domain=real_starts(any_rates),
     uses=("single_neuron.solution_for_every_balance",),
 )
-def upstream_readout():
+def upstream_readout() -> Identity:
     """The closed form of 1/a(t)² for all rates, where Y is real: it is E²/P² of the exact solution."""
     top, _, square = without_overflow()
     return Identity(E2_closed / P_closed**2, inverse_square(), name="a^{-2}", compiles=square / top**2)
@@ -199,7 +199,7 @@ def upstream_readout():
         standing("App. A.2.3", "a_0 > 0 without loss of generality", a0 > 0),
     ),
 )
-def printed_readout():
+def printed_readout() -> Identity:
     """As printed, against the exact solution."""
     printed_a = (
         2 * sp.exp(t * delta / 2) * s * sp.sqrt(delta) / sp.sqrt(printed_square_bracket(s, a0, omega0))
@@ -224,7 +224,7 @@ nonzero = {norm2(w): 1, norm2(beta_star): 1}
         stated("App. A.2.3, where ν is defined", "a ≠ 0, by which ν divides"),
     ),
 )
-def mu_phi_from_nu_a():
+def mu_phi_from_nu_a() -> Identity:
     """‖w‖², μ and φ from ν and a, for all rates: ‖w‖² = (η_w a² - δ)/η_a, μ = a‖w‖, φ = aν/(‖w‖‖β_*‖)."""
     square = (eta_w * a**2 - delta) / eta_a
     length = norm(w)
@@ -246,7 +246,7 @@ def mu_phi_from_nu_a():
         stated("App. A.2.3", "η_a = η_w = 1, and w ≠ 0 where φ is defined", eta_a, eta_w, norm2(w)),
     ),
 )
-def printed_mu_phi_from_nu_a():
+def printed_mu_phi_from_nu_a() -> Identity:
     """As printed, for η_a = η_w = 1."""
     length = sp.sqrt(a**2 - delta)
     return Identity(

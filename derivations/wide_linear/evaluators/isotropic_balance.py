@@ -159,7 +159,7 @@ def isotropic_init(
     free, bound, rank = (d, c, h) if upstream else (c, d, h)
     if delta == 0 and h > max(c, d):
         rank = min(h, d, c)
-    batch = (batch,) if isinstance(batch, numbers.Integral) else tuple(batch)
+    batch = (batch,) if isinstance(batch, numbers.Integral) else tuple(batch)  # type: ignore[arg-type]  # a tuple, if no integer
     layer = scale * normal((*batch, rank, free))
     rates = (eta_a, eta_w) if upstream else (eta_w, eta_a)
     basis, values, _ = xp.linalg.svd(layer, full_matrices=True)

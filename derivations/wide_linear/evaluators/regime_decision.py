@@ -114,7 +114,7 @@ def regime(
     tolerances = (large, rank_tolerance, kernel_tolerance)
     found = np.empty(batch, dtype="<U12")
     for index in np.ndindex(batch):
-        found[index] = _decide(*(x[index] for x in spread), float(eta_a), float(eta_w), exact, *tolerances)
+        found[index] = _decide(*(x[index] for x in spread), float(eta_a), float(eta_w), exact, *tolerances)  # type: ignore[arg-type, call-arg]  # three arrays
     return found if batch else str(found[()])
 
 
@@ -273,7 +273,7 @@ def _numbers(name: str, value: Any) -> np.ndarray:
     ):
         fractions = np.empty(array.shape, dtype=object)
         for index in np.ndindex(array.shape):
-            fractions[index] = Fraction(int(array[index].numerator), int(array[index].denominator))
+            fractions[index] = Fraction(int(array[index].numerator), int(array[index].denominator))  # type: ignore[attr-defined]  # a rational number
         return fractions
     if array.dtype == object and all(isinstance(x, numbers.Real | sympy.Number) for x in array.flat):
         return array.astype(float)

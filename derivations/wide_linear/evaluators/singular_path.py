@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symdyn.arrays import backends as arrays
-from symdyn.arrays.backends import Array
+from symdyn.arrays.backends import Array, Namespace
 from symdyn.arrays.linalg import transpose
 from symdyn.arrays.members import Bound, confine, finite, nan_unless
 from symdyn.catalogue.implements import implements
@@ -71,7 +71,7 @@ def signed_svd_path(beta: object, *, check: bool = True) -> tuple[Array, Array, 
     (T, d, c), m = path.shape[-3:], min(path.shape[-2:])
     parts = [np.empty((*batch, T, rows, m), dtype=plain[1].dtype) for rows in (m, d, m, c)]
     for index in np.ndindex(batch):
-        for part, found in zip(parts, _follow(*(x[index] for x in plain), tie, check, index), strict=True):
+        for part, found in zip(parts, _follow(*(x[index] for x in plain), tie, check, index), strict=True):  # type: ignore[arg-type, call-arg]  # three arrays
             part[index] = found
     turn_u, still_u, turn_v, still_v = (_like(xp, part, path) for part in parts)
     U, V = sides[0] @ turn_u + still_u, sides[1] @ turn_v + still_v
@@ -84,7 +84,7 @@ def _numpy(x: Array) -> np.ndarray:
     return x.detach().cpu().numpy() if arrays.is_tensor(x) else x
 
 
-def _like(xp: object, x: np.ndarray, path: Array) -> Array:
+def _like(xp: Namespace, x: np.ndarray, path: Array) -> Array:
     return xp.as_tensor(x, dtype=path.dtype, device=path.device) if arrays.is_tensor(path) else x
 
 
@@ -103,7 +103,9 @@ class Point(NamedTuple):
     still_v: np.ndarray
 
 
-def _follow(left: np.ndarray, values: np.ndarray, right: np.ndarray, tie: float, check: bool, index):
+def _follow(
+    left: np.ndarray, values: np.ndarray, right: np.ndarray, tie: float, check: bool, index: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """turn_u, still_u, turn_v, still_v of every point, followed both ways from the one farthest from rank loss."""
     middle = int(np.argmax(values[:, -1]))
     size = values.shape[-1]

@@ -45,7 +45,7 @@ requires = (("non-zero", sp.Ne(delta, 0), "delta"),)
 @result(
     ledger=("kunin2024.thm11-hyperbolic-entropy",), domain=unbalanced, arguments=arguments, requires=requires
 )
-def entropy():
+def entropy() -> Conjunction:
     """Hyperbolic entropy is convex with the second derivative 1/κ, and its first derivative is the dual variable."""
     return Conjunction(
         Identity(potential, without_cancellation, name=r"q_\delta"),
@@ -64,7 +64,7 @@ def entropy():
         (sigma, delta), cells=(Cell("δ > 0", {delta: 1}), Cell("δ < 0", {delta: -1})), words="δ ≠ 0"
     ),
 )
-def printed_entropy():
+def printed_entropy() -> Identity:
     """As printed, for unit rates."""
     root = sp.sqrt(4 * sigma**2 + delta**2)
     q = (2 * sigma * sp.asinh(2 * sigma / size) - root + size) / 4
@@ -80,7 +80,7 @@ def printed_entropy():
         added(DISTINCT),
     ),
 )
-def mirror_flow():
+def mirror_flow() -> Existence:
     """For h ≥ min(d, c) and δ ≠ 0 the signed, analytic singular values follow a mirror flow, of hyperbolic entropy.
 
     The Hessian of the sum of the potentials is diagonal, with the inverse of the speeds κ_i, none of which is zero.
@@ -96,7 +96,7 @@ def mirror_flow():
     )
 
 
-def _unbalanced(domain):
+def _unbalanced(domain: Domain) -> Domain:
     """The cells of two singular values for δ ≠ 0."""
     return domain.with_cells(
         *(
@@ -115,7 +115,7 @@ def _unbalanced(domain):
     under=_unbalanced(balanced_apart),
     hypotheses=(TWO_VALUES,),
 )
-def printed_mirror_flow():
+def printed_mirror_flow() -> Existence:
     """As printed, for the singular values; 1/q_δ″ = κ_i, and the v_ij are the entries of the gradient UᵀGV."""
     return first_velocities(isotropic_velocities())
 
@@ -128,7 +128,7 @@ positive = Domain(
 )
 
 
-def scaled(z, size):
+def scaled(z: sp.Expr, size: sp.Expr) -> sp.Expr:
     """ρ² q_δ(λ) as a function of z = 2ρλ and |δ|."""
     return (z * sp.asinh(z / size) - sp.sqrt(z**2 + size**2) + size) / 4
 
@@ -136,7 +136,7 @@ def scaled(z, size):
 @result(
     ledger=("kunin2024.hyperbolic-entropy-interpolation",), domain=positive, uses=("wide_linear.entropy",)
 )
-def entropy_limits():
+def entropy_limits() -> Existence:
     """Scaled, the potential tends to |λ| for δ → 0 and to λ² for δ → ±∞: nuclear and Frobenius norm of β.
 
     It depends on |λ| and |δ| alone; let ℓ = 2ρ|λ|. For small |δ| it is log(1/|δ|) times |λ|/(2ρ) up to what stays

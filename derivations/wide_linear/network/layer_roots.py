@@ -9,6 +9,7 @@ and 9).
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,23 @@ from derivations.wide_linear.preconditioning.neuron_parts import square
 from derivations.wide_linear.starts.isotropy import ISOTROPIC, RATES, SHAPES, layer, singular_values
 from derivations.wide_linear.symbols import A, W, c, d, delta, eta_a, eta_w, x, y
 from symdyn.calculus.gram import norm2
-from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, matrix, orthogonal, rule, trace, vector
+from symdyn.calculus.matrix import (
+    Declaration,
+    Expression,
+    Rules,
+    cayley,
+    eye,
+    matrix,
+    orthogonal,
+    rule,
+    trace,
+    vector,
+)
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
-from symdyn.statements.kinds import Conjunction, Existence, Inequality
+from symdyn.statements.kinds import Conjunction, Existence, Inequality, Statement
 from symdyn.statements.matrix import MatrixIdentity
 
 input_root = eta_a * W.T @ W + delta / 2 * eye(d)
@@ -35,7 +48,7 @@ any_vectors = (x, y)
 SIGN = stated("App. B.1.6, Lemmas 8 and 9", "δ ≥ 0 and δ < 0 apart, as the lemmas take them", delta)
 
 
-def _semidefinite(form, sign):
+def _semidefinite(form: sp.Expr, sign: int) -> Inequality:
     """That a quadratic form is not negative, for δ of one sign or zero."""
     cells = (
         Cell("δ > 0" if sign > 0 else "δ < 0", {delta: sign, **RATES}),
@@ -45,7 +58,7 @@ def _semidefinite(form, sign):
 
 
 @result(ledger=())
-def unique_root():
+def unique_root() -> Existence:
     """A matrix has at most one positive semidefinite root.
 
     Let N² = R² and D = R - N, S = R + N. Then DS + SD = 0, so that tr DSD = 0; as S ⪰ 0 this makes SD = 0, and for each
@@ -65,7 +78,7 @@ def unique_root():
 
 
 @result(ledger=("kunin2024.lemma8-completing-square",))
-def completed_square():
+def completed_square() -> Conjunction:
     """Isotropic balance between Wᵀ and W is a quadratic equation for WᵀW, and the square can be completed."""
     gram = W.T @ W
     shifted = gram + delta / (2 * eta_a) * eye(d)
@@ -89,23 +102,23 @@ class Square:
     others: Any
 
     @property
-    def rates(self):
+    def rates(self) -> tuple[sp.Expr, sp.Expr]:
         return (eta_a, eta_w)[:: -self.sign]
 
     @property
-    def turn(self):
+    def turn(self) -> Expression:
         return matrix("O", self.size, self.size)
 
     @property
-    def root(self):
+    def root(self) -> Expression:
         return matrix("P", self.size, self.size, symmetric=True)
 
     @property
-    def other(self):
+    def other(self) -> Expression:
         return matrix("A" if self.sign < 0 else "W", self.size, self.others)
 
     @property
-    def rules(self):
+    def rules(self) -> Rules:
         mine, rate = self.rates
         seen = self.turn.T @ self.other
         square = (rate * seen @ seen.T + self.sign * delta * eye(self.size)) / mine
@@ -114,7 +127,7 @@ class Square:
         name = "a square layer under isotropic balance"
         return Rules(Declaration(name, declared, letters, self._draw, RATES))
 
-    def _draw(self, generator, sizes):
+    def _draw(self, generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         n, others = sizes[self.size], sizes[self.others]
         shape = (n, n, others) if self.sign < 0 else (n, others, n)
         p, q, balance, rate_a, rate_w = singular_values(generator, self.sign, *shape)
@@ -130,7 +143,7 @@ class Square:
             eta_w: rate_w,
         }
 
-    def facts(self):
+    def facts(self) -> tuple[Statement, ...]:
         """vᵀ(mine LᵀL - sign δ/2 I)v = rate‖(other)ᵀOv‖² + sign δ/2‖v‖², which is positive."""
         mine, rate = self.rates
         v = vector("v", self.size)
@@ -149,7 +162,7 @@ class Square:
     ledger=("kunin2024.lemma8-WtW",),
     uses=("wide_linear.completed_square", "wide_linear.unique_root", "wide_linear.isotropic_dimensions"),
 )
-def input_gram():
+def input_gram() -> Existence:
     """The Gram matrix of the input weights as a function of β, for δ ≥ 0, or δ < 0 and h ≥ d.
 
     For δ < 0 isotropy has h ≤ d, so that W is square and invertible, W = O P with O orthogonal. In the inequalities y
@@ -179,7 +192,7 @@ def input_gram():
     ledger=("kunin2024.lemma9-AtA",),
     uses=("wide_linear.unique_root", "wide_linear.isotropic_dimensions"),
 )
-def readout_gram():
+def readout_gram() -> Existence:
     """The Gram matrix of the read-out weights as a function of β, for δ ≤ 0, or δ > 0 and h ≥ c.
 
     For δ > 0 isotropy has h ≤ c, so that A is square and invertible, A = O P with O orthogonal. In the inequalities y

@@ -41,7 +41,7 @@ balance = eta_w * A @ A.T - eta_a * W @ W.T
 
 
 @result(ledger=("kunin2024.wide-model",))
-def model():
+def model() -> Existence:
     """The network is the linear map β = WᵀA, and for h ≥ min(d, c) every linear map is one of its functions.
 
     For h ≥ c take orthonormal columns for A, for h ≥ d for W. β has no rank above h, so that fewer neurons do not do.
@@ -61,7 +61,7 @@ def model():
 
 
 @result(ledger=("kunin2024.wide-gradient-flow",))
-def gradient_flow():
+def gradient_flow() -> Conjunction:
     """Gradient flow: the gradients of the squared loss are WG in A and AGᵀ in W, with G = Xᵀ(Xβ - Y).
 
     The loss changes by tr(Uᵀ∇_A) + tr(Vᵀ∇_W) when A and W move in the directions U and V: that defines its gradients.
@@ -77,7 +77,7 @@ def gradient_flow():
 
 
 @result(ledger=("kunin2024.wide-delta-conserved-main", "kunin2024.wide-delta-conserved-appendix"))
-def conserved_balance():
+def conserved_balance() -> MatrixConservation:
     """The balance Δ of the two layers is conserved, for every loss and all rates."""
     return MatrixConservation(balance, flow, SIZES, name=r"\Delta")
 
@@ -87,13 +87,13 @@ def conserved_balance():
     quote=r"$\Delta=A_0A_0^\top-W_0W_0^\top$",
     severity="convention",
 )
-def printed_conserved_balance():
+def printed_conserved_balance() -> MatrixConservation:
     """As the appendix prints it, without the rates that the main text and Assumption 7 have."""
     return MatrixConservation(A @ A.T - W @ W.T, flow, SIZES, name=r"\Delta")
 
 
 @result(ledger=("kunin2024.kronecker-sum",))
-def kronecker_sum():
+def kronecker_sum() -> Conjunction:
     """The Kronecker sum C ⊕ D = C ⊗ I + I ⊗ D, and what it does to a matrix stacked by columns, or by rows."""
     C, D, B = matrix("C", c, c), matrix("D", d, d), matrix("B", d, c, r"\beta")
     image = B @ C.T + D @ B
@@ -105,7 +105,7 @@ def kronecker_sum():
 
 
 @result(ledger=("kunin2024.vec-identity",))
-def vec_of_a_product():
+def vec_of_a_product() -> Conjunction:
     """vec(ABC) = (Cᵀ ⊗ A) vec(B) for columns stacked; with rows stacked, A and Cᵀ change places."""
     left, middle, right = matrix("A", n, d), matrix("B", d, c), matrix("C", c, h)
     product = left @ middle @ right
@@ -116,7 +116,7 @@ def vec_of_a_product():
 
 
 @result(ledger=("kunin2024.wide-beta-ode",))
-def beta_dynamics():
+def beta_dynamics() -> MatrixDynamics:
     """The function moves by the product rule."""
     return MatrixDynamics(
         beta, -(eta_w * gradient @ A.T @ A + eta_a * W.T @ W @ gradient), squared_flow, SIZES, name=r"\beta"
@@ -124,7 +124,7 @@ def beta_dynamics():
 
 
 @result(ledger=("kunin2024.wide-vec-beta-ode",), uses=("wide_linear.beta_dynamics",))
-def vectorised_beta_dynamics():
+def vectorised_beta_dynamics() -> MatrixDynamics:
     """The function follows the gradient of the loss, preconditioned by M = η_w AᵀA ⊕ η_a WᵀW."""
     return MatrixDynamics(
         vec(beta), -M @ vec(X.T @ X @ beta - X.T @ Y), squared_flow, SIZES, name=r"\mathrm{vec}(\beta)"
@@ -132,7 +132,7 @@ def vectorised_beta_dynamics():
 
 
 @result(ledger=("kunin2024.wide-ntk",))
-def tangent_kernel():
+def tangent_kernel() -> Conjunction:
     """The tangent kernel of all outputs on all data is M between the inputs.
 
     With dW and dA for the directions, the outputs, stacked by columns, change by J_W vec(dWᵀ) + J_A vec(dA).

@@ -8,12 +8,15 @@ c > 1 does for δ > 0, but it takes d > 1 for δ < 0 (kunin2024, App. B.1.3, foo
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import sympy as sp
 
 from derivations.wide_linear.symbols import delta, eta_a, eta_w, into, out, t, turned
-from symdyn.calculus.gram import inner, norm, norm2
+from symdyn.calculus.gram import Linear, inner, norm, norm2
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, meaning, stated
 from symdyn.statements.kinds import Existence, Identity, Inequality
 
@@ -37,7 +40,7 @@ surface = Domain(
 )
 
 
-def quarter_turn(rng, d):
+def quarter_turn(rng: random.Random, d: int) -> Point:
     """A vector, and the same turned by a right angle in its first plane; on a line there is no room."""
     v = [sp.Rational(rng.randint(1, 9), rng.choice((1, 2, 3))) for _ in range(2)][:d] + [sp.S.Zero] * (d - 2)
     return {into: v, turned: [-v[1], v[0], *v[2:]] if d > 1 else [sp.S.Zero]}
@@ -65,7 +68,7 @@ in_a_plane = Domain(
 
 
 @result(ledger=("kunin2024.hyperboloid-connected-footnote",), domain=surface)
-def neuron_surface():
+def neuron_surface() -> Existence:
     """The surface of one neuron is connected for c, d > 1; for δ ≥ 0 it does without d > 1, for δ ≤ 0 without c > 1.
 
     Each path shrinks one layer by the factor t and keeps the direction of the other. For δ < 0 and d = 1 the
@@ -74,10 +77,10 @@ def neuron_surface():
     shrink_w = sp.sqrt((delta + eta_a * t**2 * norm2(into)) / eta_w) / norm(out) * out, t * into
     shrink_a = t * out, sp.sqrt((eta_w * t**2 * norm2(out) - delta) / eta_a) / norm(into) * into
 
-    def balance(weights):
+    def balance(weights: Sequence[Linear]) -> sp.Expr:
         return eta_w * norm2(weights[0]) - eta_a * norm2(weights[1])
 
-    def on(cell):
+    def on(cell: Cell) -> Domain:
         return surface.with_cells(cell)
 
     return Existence(
@@ -105,6 +108,6 @@ def neuron_surface():
         stated("App. B.1.3, footnote 8", "c > 1"),
     ),
 )
-def printed_connected_surface():
+def printed_connected_surface() -> Identity:
     """A half-turn joins w and -w on the surface, for every d."""
     return Identity(norm2(half_turn), norm2(into))

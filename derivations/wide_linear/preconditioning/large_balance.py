@@ -25,7 +25,7 @@ one_neuron = {a: -eta_a * G.T @ w, w: -eta_w * G @ a}
 
 
 @result(ledger=("kunin2024.thm6-M-limit",), domain=any_balance, uses=("wide_linear.part_of_a_neuron",))
-def large_balance_limit():
+def large_balance_limit() -> Existence:
     """For δ_k → ∞ a neuron follows the gradient projected on its row, for δ_k → -∞ on its column, at the rate |δ_k|.
 
     Its function moves by both terms, β̇_k = -η_w G a_k a_kᵀ - η_a w_k w_kᵀ G, of which one stays with the weight
@@ -49,7 +49,7 @@ def large_balance_limit():
 
 
 @result(ledger=("kunin2024.thm6-span-equivalence",))
-def spans_of_the_neurons():
+def spans_of_the_neurons() -> Existence:
     """The row space of β_k is spanned by a_k where w_k ≠ 0, the column space by w_k where a_k ≠ 0.
 
     β_kᵀz is a multiple of a_k for every z, and not zero for z = w_k. The matrices with rows in the span of the a_k

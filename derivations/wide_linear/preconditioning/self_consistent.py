@@ -9,12 +9,16 @@ an error O(1/|δ|) (kunin2024, Sec. 4, Theorem 3 and App. B.1.6).
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import M, beta, flow
 from derivations.wide_linear.starts.isotropy import RATES, draw
 from derivations.wide_linear.symbols import A, G, W, c, d, delta, eta_a, eta_w, h, sigma, sigma_j
-from symdyn.calculus.matrix import Declaration, Rules, evaluate, eye, kron, matrix, rule
+from symdyn.calculus.matrix import Declaration, Expression, Rules, evaluate, eye, kron, matrix, rule
+from symdyn.calculus.matrix.rules import Sampler, Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
@@ -25,11 +29,11 @@ R_c = matrix("R_c", c, c, symmetric=True)
 R_d = matrix("R_d", d, d, symmetric=True)
 
 
-def _theorem_signs(hidden, inputs, outputs):
+def _theorem_signs(hidden: int, inputs: int, outputs: int) -> list[int]:
     return [0] + [1] * (hidden == outputs) + [-1] * (hidden == inputs)
 
 
-def _draw_roots(generator, sizes):
+def _draw_roots(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     drawn = draw(generator, sizes, _theorem_signs)
     of_readout = evaluate(eta_w * A.T @ A - delta / 2 * eye(c), drawn, sizes)
     of_input = evaluate(eta_a * W.T @ W + delta / 2 * eye(d), drawn, sizes)
@@ -59,24 +63,24 @@ WORDS = (
 
 
 @result(ledger=("kunin2024.thm3-M-isotropic",), uses=LEMMA_KEYS)
-def isotropic_form():
+def isotropic_form() -> Conjunction:
     """The preconditioner of an isotropic network, δ = 0, δ > 0 with h = c, or δ < 0 with h = d."""
     return Conjunction(MatrixIdentity(M, kron(R_c, eye(d)) + kron(eye(c), R_d), SHAPES, LEMMAS, name="M"))
 
 
 @result(ledger=("kunin2024.thm3-self-consistent-ode",), uses=LEMMA_KEYS)
-def self_consistent_dynamics():
+def self_consistent_dynamics() -> Conjunction:
     """The function of an isotropic network obeys an equation of its own, with G = XᵀP for the squared loss."""
     with_roots = {**flow, R_c: eta_w * _rate(A), R_d: eta_a * _rate(W)}
     return Conjunction(MatrixDynamics(beta, -(G @ R_c + R_d @ G), with_roots, SHAPES, LEMMAS, name=r"\beta"))
 
 
-def _rate(weights):
+def _rate(weights: Expression) -> Expression:
     """The velocity of the Gram matrix of weights, with which the roots of it move."""
     return flow[weights].T @ weights + weights.T @ flow[weights]
 
 
-def eigenvalue(one, other):
+def eigenvalue(one: sp.Expr, other: sp.Expr) -> sp.Expr:
     """The eigenvalue of M that belongs to two singular values of β."""
     return sum(sp.sqrt(eta_a * eta_w * value**2 + delta**2 / 4) for value in (one, other))
 
@@ -93,7 +97,7 @@ spectrum = Domain(
 
 
 @result(ledger=("kunin2024.thm3-limits-of-M",), domain=spectrum, uses=("wide_linear.isotropic_form",))
-def isotropic_limits():
+def isotropic_limits() -> Existence:
     """The preconditioner tends to |δ| times the identity on both sides, and is a sum of two roots at δ = 0.
 
     For two singular values of β it has the eigenvalue √(η_a η_w σ_i² + δ²/4) + √(η_a η_w σ_j² + δ²/4).
@@ -123,8 +127,8 @@ def isotropic_limits():
     )
 
 
-def _draw_root(R, B, m):
-    def sampler(generator, sizes):
+def _draw_root(R: Expression, B: Expression, m: sp.Symbol) -> Sampler:
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         n, value = sizes[d], sp.Rational(generator.randint(1, 9), generator.randint(1, 4))
         factor = sp.Matrix(n, n, lambda i, j: sp.Rational(generator.randint(-4, 5), 2))
         root = factor * factor.T + value / 2 * sp.eye(n)
@@ -139,6 +143,6 @@ def _draw_root(R, B, m):
     domain=spectrum,
     severity="typo",
 )
-def printed_isotropic_limits():
+def printed_isotropic_limits() -> Asymptotic:
     """As printed: δ times the identity also for δ → -∞, where that is negative definite."""
     return Asymptotic(eigenvalue(sigma, sigma_j), delta, delta, -sp.oo, 1 / delta)

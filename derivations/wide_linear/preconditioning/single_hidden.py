@@ -9,6 +9,7 @@ which M becomes a multiple of the identity is opposite in the two, and with c = 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import sympy as sp
 
@@ -17,11 +18,11 @@ from derivations.wide_linear.preconditioning.neuron_parts import neuron_part, sq
 from derivations.wide_linear.symbols import SIZES, beta, c, d, delta, eta_a, eta_w
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.isotropic import Isotropic
-from symdyn.calculus.matrix import Rules, eye, kron_sum, matrix, nonzero, positive
+from symdyn.calculus.matrix import Expression, Rules, eye, kron_sum, matrix, nonzero, positive
 from symdyn.catalogue.result import result
 from symdyn.compile.named import unfold
 from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.hypothesis import stated
+from symdyn.statements.hypothesis import Hypothesis, stated
 from symdyn.statements.inference import Characterised
 from symdyn.statements.kinds import Asymptotic, Conjunction, Identity, Inequality
 from symdyn.statements.matrix import MatrixIdentity
@@ -43,7 +44,7 @@ NOT_ZERO = (
 )
 
 
-def at_zero(identity_share):
+def at_zero(identity_share: sp.Expr) -> tuple[Hypothesis]:
     """The hypothesis that β ≠ 0, for what a function asks of it."""
     return (stated(NOT_ZERO[0].place, NOT_ZERO[0].words, directed(identity_share)[1]),)
 
@@ -57,24 +58,24 @@ any_balance = Domain(
 )
 
 
-def as_matrix(operator, column, balance):
+def as_matrix(operator: Isotropic, column: Expression, balance: sp.Expr) -> Expression:
     """An isotropic operator of β and δ as a matrix, for β a column."""
     values = {operator.x: square(column), delta: balance}
     along, everywhere = (unfold(x).xreplace(values) for x in (operator.h, operator.f))
     return everywhere * eye(column.rows) + along / square(column) * column @ column.T
 
 
-def weights(rows, cols):
+def weights(rows: Any, cols: Any) -> tuple[Expression, Expression]:
     return matrix("A", 1, cols), matrix("W", 1, rows)
 
 
 @functools.cache
-def active(rows, cols):
+def active(rows: Any, cols: Any) -> Rules:
     """The rates are positive, and neither weight of the neuron is zero."""
     return Rules(positive(eta_a, eta_w), nonzero(*(square(x.T) for x in weights(rows, cols))))
 
 
-def special(operator, rows, cols):
+def special(operator: Isotropic, rows: Any, cols: Any) -> tuple[MatrixIdentity, MatrixIdentity]:
     """The facts that M of one neuron with a scalar on one side is the operator, of β or of βᵀ."""
     readout, input_ = weights(rows, cols)
     of_weights = input_.T @ readout
@@ -87,7 +88,7 @@ def special(operator, rows, cols):
     )
 
 
-def directed(identity_share):
+def directed(identity_share: sp.Expr) -> tuple[str, Any, str]:
     """The condition that β has a direction, unless the share of the projector on it vanishes with β."""
     sign = "<" if identity_share == delta else ">"
     return (
@@ -103,7 +104,7 @@ def directed(identity_share):
     requires=(directed(delta),),
     hypotheses=at_zero(delta),
 )
-def one_output_preconditioner():
+def one_output_preconditioner() -> Characterised:
     """With one hidden neuron and one output, M is a multiple of the identity plus a projector on β."""
     return Characterised.of(one_output, lambda operator: special(operator, d, 1))
 
@@ -114,7 +115,7 @@ def one_output_preconditioner():
     requires=(directed(-delta),),
     hypotheses=at_zero(-delta),
 )
-def one_input_preconditioner():
+def one_input_preconditioner() -> Characterised:
     """With one hidden neuron and one input, the identity and the projector change places."""
     return Characterised.of(one_input, lambda operator: special(operator, 1, c))
 
@@ -124,7 +125,7 @@ def one_input_preconditioner():
     domain=any_balance,
     uses=("wide_linear.one_output_preconditioner", "wide_linear.one_input_preconditioner"),
 )
-def one_neuron_limits():
+def one_neuron_limits() -> Conjunction:
     """For large δ the first form tends to δ times the identity and the second to δ times the projector; and vice versa.
 
     Of the two weights (κ + δ)/2 and (κ - δ)/2, one is |δ| + O(1/δ) and the other O(1/δ), β and the rates held fixed.
@@ -144,7 +145,7 @@ def one_neuron_limits():
     arguments=("beta", "delta", "eta_a", "eta_w"),
     uses=("wide_linear.one_output_preconditioner", "wide_linear.one_input_preconditioner"),
 )
-def scalar_preconditioner():
+def scalar_preconditioner() -> Conjunction:
     """With one neuron, one input and one output, M is κ: constant for large |δ|, proportional to |β| in balance."""
     length = sp.sqrt(x)
     balanced = any_balance.with_cells(

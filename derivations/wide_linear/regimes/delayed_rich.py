@@ -24,6 +24,10 @@ not proportional to β_*).
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import balance, flow, squared_flow
@@ -72,8 +76,9 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
-from symdyn.statements.domain import Cell, Domain
+from symdyn.statements.domain import Cell, Domain, Point
 from symdyn.statements.hypothesis import added, meaning, stated
 from symdyn.statements.kinds import Existence, Identity, Inequality
 from symdyn.statements.matrix import MatrixIdentity
@@ -82,7 +87,7 @@ SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
 FEW = ({h: 2, d: 3, c: 2}, {h: 1, d: 2, c: 1})
 
 
-def sizes_are_kept():
+def sizes_are_kept() -> tuple[MatrixIdentity, ...]:
     """The balance in the rescaled layers, for both signs: up to O(1/D²) it is that of the large layer."""
     down, up = (substitute(balance, rescaling) / D for rescaling in (rescaled, mirrored))
     return (
@@ -91,13 +96,13 @@ def sizes_are_kept():
     )
 
 
-def kernel_knows_the_span():
+def kernel_knows_the_span() -> tuple[MatrixIdentity, ...]:
     """Vᵀ = (VᵀV) Vᵀ(VVᵀ)⁻¹: the columns of Vᵀ are those of VᵀV."""
     inverse, rules = inverse_of("R", V @ V.T, r"(VV^\top)^{-1}")
     return (MatrixIdentity(V.T @ V @ V.T @ inverse, V.T, FEW, Rules(rules), name=r"V^\top"),)
 
 
-def _draw_seen(generator, sizes):
+def _draw_seen(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Data of a rank below d, and the projector on their rows."""
     inputs = sizes[d]
     basis = orthonormal_columns(generator, inputs, (inputs + 1) // 2)
@@ -115,7 +120,7 @@ SEEN = Rules(
 )
 
 
-def only_what_data_show():
+def only_what_data_show() -> tuple[MatrixIdentity, ...]:
     """V moves within the rows of X only, so that V P Vᵀ keeps its size as V Vᵀ does."""
     velocity = squared_flow[W]
     return (MatrixIdentity(velocity @ on_data, velocity, SHAPES, SEEN, name=r"\dot WP"),)
@@ -160,13 +165,13 @@ any_rows = Domain(
 )
 
 
-def _draw_unseen(generator, sizes):
+def _draw_unseen(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Weights, a task with two of its singular vectors, and nothing of these in the weights."""
     inputs, outputs, hidden = (sizes[size] for size in (d, c, h))
     left, right = cayley(generator, inputs), cayley(generator, outputs)
     value = abs(random_rational(generator))
 
-    def free(rows, cols):
+    def free(rows: int, cols: int) -> sp.Matrix:
         return sp.Matrix(rows, cols, lambda *_: random_rational(generator))
 
     return {
@@ -199,7 +204,7 @@ UNSEEN = Rules(
 MODES = ({h: 2, d: 2, c: 3}, {h: 3, d: 3, c: 2})
 
 
-def never_learned():
+def never_learned() -> tuple[MatrixIdentity, ...]:
     """Where Av = 0 and Wu = 0 for singular vectors of β_*, both stay so on whitened data, and uᵀGv is -s for ever."""
     gap = function - beta_star
     readout, input_ = (substitute(flow[x], {G: gap}) for x in (A, W))
@@ -210,7 +215,7 @@ def never_learned():
     )
 
 
-def kernel_distance():
+def kernel_distance() -> sp.Expr:
     """The limit of the kernel distance for two combinations of neurons that fit separate halves of the task.
 
     Each half is a network with one neuron and one input, whose kernel tends to g² times the projector on its row;
@@ -233,7 +238,7 @@ def kernel_distance():
         meaning("the example of a mode that is never learned", "a mode of the task that no neuron sees"),
     ),
 )
-def delayed_rich_regime():
+def delayed_rich_regime() -> Existence:
     """If independent large rows do not span a solution, but the flow finds one, the network is delayed rich.
 
     Lazy for a time of order |δ_k|, or |δ_k| log|δ_k| where the rows solve nothing at all; then the kernel turns. The
@@ -271,18 +276,18 @@ def delayed_rich_regime():
         meaning("two halves of a task with the strengths g_1 > 0 and g_2 ≥ 0 of the rows", g1, g2),
     ),
 )
-def printed_delayed_rich_regime():
+def printed_delayed_rich_regime() -> Inequality:
     """As printed, the kernel turns whenever no solution is in the span: for the two halves, by more than zero."""
     return Inequality(kernel_distance(), ">")
 
 
-def _orthogonal(generator, dimension):
+def _orthogonal(generator: random.Random, dimension: int) -> Point:
     """Two vectors in space and one orthogonal to both."""
     first, second = (sp.Matrix([generator.randint(1, 5), generator.randint(-5, 5), e]) for e in (1, 2))
     return {into: list(first), out: list(second), x: list(first.cross(second))}
 
 
-def _coordinates(values):
+def _coordinates(values: Mapping[Any, Any]) -> Domain:
     return Domain(
         (x1, x2, beyond),
         (into, out, x),
@@ -311,6 +316,6 @@ outside = _coordinates({beyond: 1})
         meaning("an example, h = 2 and d = 3, with a vector across both w_k", beyond, x, "d"),
     ),
 )
-def printed_delayed_rich_opposite():
+def printed_delayed_rich_opposite() -> Inequality:
     """As printed, no solution is in the span if no β_k is proportional to β_*: the distance z‖v‖ is not zero."""
     return Inequality(norm2(beyond * x), ">")

@@ -24,6 +24,9 @@ With h ≥ c neurons in general position A(0) has rank c and every β_* qualifie
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import M, flow, gradient
@@ -64,11 +67,12 @@ from symdyn.calculus.matrix import (
     substitute,
     trace,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.kinds import Existence, Inequality
-from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
+from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity, MatrixStatement
 
 SHAPES = ({h: 2, d: 3, c: 2, n: 4}, {h: 1, d: 2, c: 3, n: 2})
 LARGE = Rules(positive(D, eta_a, eta_w))
@@ -79,7 +83,7 @@ rescaled = {W: root * V, A: B / root}
 mirrored = {W: V / root, A: root * B}
 
 
-def rescaled_flow():
+def rescaled_flow() -> tuple[MatrixIdentity, ...]:
     """The flow of the layers rescaled by one size D, and the preconditioner, for both signs."""
     small, large = flow[A], flow[W]
     units = ((rescaled, root, 1 / root), (mirrored, 1 / root, root))
@@ -96,7 +100,7 @@ def rescaled_flow():
     )
 
 
-def flow_in_units_of_each_balance():
+def flow_in_units_of_each_balance() -> tuple[MatrixIdentity, ...]:
     """The flow of W = ΛV and A = Λ⁻¹B, and the preconditioner, whatever the balances are; and with A = ΛB, W = Λ⁻¹V."""
     large, small = Lambda @ Lambda, Lambda.inverse() @ Lambda.inverse()
     down = {W: Lambda @ V, A: Lambda.inverse() @ B}
@@ -114,7 +118,7 @@ def flow_in_units_of_each_balance():
     return tuple(MatrixIdentity(lhs, rhs, SHAPES, RATES, name=name) for lhs, rhs, name in moves)
 
 
-def frozen_problem():
+def frozen_problem() -> tuple[MatrixStatement, ...]:
     """With V at rest the loss falls at the rate η_a‖ΛVG‖², and where VG = 0 it is as small as that of β_* = VᵀB_*."""
     fit = X @ V.T @ B - Y
     pull = X.T @ fit
@@ -146,7 +150,7 @@ steep = Domain(
 )
 
 
-def bounded_length():
+def bounded_length() -> Inequality:
     """With g² = Σ (rate) |∂e|², ė = -g² and g ≥ √ε √e/C: then C g²/√e ≥ √ε g, which is at least the speed of V.
 
     That has the square Σ (rate)² |∂e|² over the rows of V, of which no rate is larger than ε.
@@ -157,7 +161,7 @@ def bounded_length():
     return Inequality(constant * slope**2 / f, ">=", sp.sqrt(mobility) * slope, on=steep)
 
 
-def _draw_frozen(generator, sizes):
+def _draw_frozen(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Data, input weights V_0, and the orthogonal projector on what they can fit, the range of XV_0ᵀ."""
     drawn = {letter.letter: random_matrix(generator, letter.letter, sizes) for letter in (X, V_0)}
     seen = drawn[X.letter] * drawn[V_0.letter].T
@@ -166,7 +170,7 @@ def _draw_frozen(generator, sizes):
     return drawn | {projector_.letter: basis * (basis.T * basis).inv() * basis.T}
 
 
-def _draw_rows(generator, sizes):
+def _draw_rows(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Weights and targets whose rows lie in one space, and the projector on it."""
     outputs = sizes[c]
     basis = orthonormal_columns(generator, outputs, (outputs + 1) // 2)
@@ -195,7 +199,7 @@ KEPT = Rules(
 )
 
 
-def what_the_large_layer_sees():
+def what_the_large_layer_sees() -> tuple[MatrixIdentity, ...]:
     """Beyond the range of XV_0ᵀ the residual is X(V - V_0)ᵀB; and rows of A in a space with those of β_* stay in it."""
     residual = X @ V.T @ B - X @ V_0.T @ B_star
     beyond = eye(n) - projector_
@@ -219,7 +223,7 @@ def what_the_large_layer_sees():
         ),
     ),
 )
-def lazy_regime():
+def lazy_regime() -> Existence:
     """Large balances are lazy for all t where the large layer, as it starts, can solve the task.
 
     For δ_k → ∞ some β_* has its rows in the span of the a_k(0), for δ_k → -∞ its columns in the span of the w_k(0);
@@ -231,7 +235,7 @@ def lazy_regime():
     )
 
 
-def every_task():
+def every_task() -> tuple[MatrixIdentity, ...]:
     """β_* = WᵀA with A of rank c, and with W of rank d: the other layer is given by the inverse of a Gram matrix."""
     of_A, inverse_A = inverse_of("R", A.T @ A, "(A^\\top A)^{-1}")
     of_W, inverse_W = inverse_of("Q", W.T @ W, "(W^\\top W)^{-1}")
@@ -255,7 +259,7 @@ GENERAL_POSITION = stated(
     uses=("wide_linear.lazy_regime",),
     hypotheses=(GENERAL_POSITION,),
 )
-def narrowing_and_expanding():
+def narrowing_and_expanding() -> Existence:
     """In general position, networks that narrow are lazy for δ_k ≫ 0, and networks that expand for δ_k ≪ 0.
 
     For d > c, h ≥ c the rows of A(0) span all outputs; for d < c, h ≥ d those of W(0) span all inputs.

@@ -21,6 +21,9 @@ with the task; for d = c = 1 it is, and the kernel never turns (kunin2024, Sec. 
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import beta as function
@@ -41,6 +44,7 @@ from derivations.wide_linear.symbols import (
     total,
 )
 from symdyn.calculus.matrix import Declaration, Rules, random_matrix, random_rational, rule
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added
@@ -56,7 +60,7 @@ SMALL_SCALE = (
 balanced = any_balance.with_cells(Cell("β ≠ 0", any_balance.cells[0].signs))
 
 
-def _draw_balance(generator, sizes):
+def _draw_balance(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Any weights and rates, and their balance."""
     drawn = {x.letter: random_matrix(generator, x.letter, sizes) for x in (A, W)}
     rates = {rate: abs(random_rational(generator)) for rate in (eta_a, eta_w)}
@@ -76,7 +80,7 @@ BALANCE = Rules(
 )
 
 
-def learned_grams():
+def learned_grams() -> tuple[MatrixIdentity, ...]:
     """The squares of both terms of M, as β and Δ make them."""
     of_A, of_W, product = eta_w * A.T @ A, eta_a * W.T @ W, eta_a * eta_w
     return (
@@ -107,7 +111,7 @@ lengths = Domain(
 )
 
 
-def orthogonal_start():
+def orthogonal_start() -> tuple[Identity, ...]:
     """Columns of a Hadamard matrix: orthogonal, of one length, and with the same balance for every neuron."""
     of_neurons = eta_w * readout * readout.T - eta_a * input_ * input_.T
     one = (sp.S.One, sp.S.Zero, sp.S.Zero, sp.S.One)
@@ -128,7 +132,7 @@ first, second = sp.sqrt(total**2 / 4 + eta_a * eta_w * sigma**2), total / 2
 """The eigenvalues r₁ and r₂ of R_c and R_d for β_* of rank one, with the singular value σ."""
 
 
-def squared_sine():
+def squared_sine() -> sp.Expr:
     """sin² of the angle between M(0) = T I and R_c ⊕ R_d, for d = c = 2, in the singular vectors of β_*."""
     root = sp.diag(first, second)
     learned = sp.kronecker_product(root, sp.eye(2)) + sp.kronecker_product(sp.eye(2), root)
@@ -155,7 +159,7 @@ scales = Domain(
     ),
     hypotheses=(GENERAL_POSITION, added(SMALL_SCALE)),
 )
-def wide_enough():
+def wide_enough() -> Existence:
     """With h ≥ max(d, c) neurons in general position both signs are lazy; for δ_k → 0 the overall scale decides.
 
     Without balance both weights of M_k are √(η_a η_w)‖β_k‖, and M_k changes as β_k does. But the β_k need not change
@@ -199,7 +203,7 @@ vanishing = Domain(
     hypothesis=SMALL_SCALE,
     under=vanishing,
 )
-def printed_wide_enough():
+def printed_wide_enough() -> Limit:
     """As printed, δ_k → 0 is enough for the kernel to turn as it does from small weights, by an angle with sin² = 1/3.
 
     The start has orthogonal columns of one length, and T = η_w α + η_a ω ≥ 2|δ_k| for its overall scale.

@@ -18,6 +18,9 @@ has there may be no directions of the layers. Take h = d = 2, c = 3, β_* = ((1,
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import beta, flow
@@ -26,6 +29,7 @@ from derivations.wide_linear.starts.isotropy import RATES
 from derivations.wide_linear.symbols import A, G, W, beta_star, delta, eta_a, eta_w, goal, p, q, sigma
 from symdyn.calculus.gram import Flow
 from symdyn.calculus.matrix import Declaration, Rules, derivative, rule, substitute
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, meaning, stated
@@ -33,7 +37,7 @@ from symdyn.statements.kinds import Conservation, Dynamics, Existence, Inequalit
 from symdyn.statements.matrix import MatrixIdentity
 
 
-def _draw_aligned(generator, sizes):
+def _draw_aligned(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Isotropic weights with a neuron direction, and a task for which its singular vectors are right."""
     drawn = TRIPLE.declarations[0].sampler(generator, sizes)
     value = sp.Rational(generator.randint(1, 6), 2)
@@ -83,7 +87,7 @@ speeds = Domain(
         stated("App. B.1.7, Theorem 11, of which it speaks", "h ≥ min(d, c) and δ ≠ 0", delta),
     ),
 )
-def aligned_learning():
+def aligned_learning() -> Existence:
     """With layers aligned with a whitened task singular vectors stay; for h ≥ min(d, c), δ ≠ 0 all of it is learned.
 
     The gap (λ - s)² falls at the rate 2κ, and κ ≥ |δ|. For δ = 0, κ > 0 unless λ = 0, which λ s > 0 at first avoids.
@@ -141,6 +145,6 @@ astray = Cell(
         meaning("p = ‖Av‖ and q = ‖Wu‖ are lengths", p, q),
     ),
 )
-def printed_aligned_learning():
+def printed_aligned_learning() -> Inequality:
     """As printed, each mode of an aligned β_0 is learned at the speed κ > 0, also from λ = 0; p = ‖Av‖, q = ‖Wu‖."""
     return Inequality(eta_w * p**2 + eta_a * q**2, ">")

@@ -18,12 +18,18 @@ That there is another way does not contradict it (kunin2024, App. B.1.1).
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.solution.shared_width import C_velocity, nu_velocity
 from derivations.wide_linear.symbols import J1, J2, J3, S, c, delta, eta_a, eta_w, nu, rho, t
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
+    Rule,
     Rules,
     cayley,
     eye,
@@ -34,10 +40,11 @@ from symdyn.calculus.matrix import (
     substitute,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import Conjunction, Existence, Solution
-from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity
+from symdyn.statements.matrix import MatrixConservation, MatrixDynamics, MatrixIdentity, MatrixStatement
 
 SHAPES = ({c: 2}, {c: 3})
 one = eye(c)
@@ -54,11 +61,11 @@ growth = sp.Symbol("E", real=True)
 linear = {u: u_dot, u_dot: P @ u, v: v_dot, v_dot: v @ P}
 
 
-def inverse(of):
+def inverse(of: Expression) -> tuple[Expression, Rules]:
     """A letter for the inverse of another, the rules that say so, and a sampler."""
     letter = matrix(f"{of.letter.name}i", c, c, rf"{of.letter.symbol}^{{-1}}")
 
-    def sampler(generator, sizes):
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         value = random_matrix(generator, of.letter, sizes)
         return {of.letter: value, letter.letter: value.inv()}
 
@@ -66,7 +73,7 @@ def inverse(of):
     return letter, Rules(Declaration("an inverse", rules, (of.letter, letter.letter), sampler))
 
 
-def _of_one_matrix(generator, sizes):
+def _of_one_matrix(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Symmetric matrices with the same eigenvectors."""
     turn = cayley(generator, sizes[c])
     values = random_matrix(generator, matrix("X", c, 3).letter, sizes)
@@ -81,7 +88,7 @@ FUNCTIONS = Declaration(
 )
 
 
-def functions_of_root():
+def functions_of_root() -> tuple[MatrixStatement, ...]:
     """K = cosh Rt and H = R⁻¹ sinh Rt move by K̇ = PH = HP and Ḣ = K; u and v made of them solve ü = Pu and v̈ = vP.
 
     They start from K = I and H = 0, so that u = v = I and u̇ = v̇ = N₀ at first.
@@ -108,7 +115,7 @@ def functions_of_root():
 
 
 @result(ledger=())
-def riccati_linearised():
+def riccati_linearised() -> Conjunction:
     """The Riccati equation is linear in u, of which N = u̇ u⁻¹ is the logarithmic derivative, and in v."""
     ui, of_u = inverse(u)
     shifted = eta_a * nu + delta / 2 * one
@@ -123,7 +130,7 @@ def riccati_linearised():
 
 
 @result(ledger=())
-def bernoulli_linearised():
+def bernoulli_linearised() -> Conjunction:
     """The inverse of C obeys a linear equation, solved by v and an integral of v vᵀ; E stands for exp(δt)."""
     vi, of_v = inverse(v)
     pull = N + delta / 2 * one
@@ -175,7 +182,7 @@ computable = (
 
 
 @result(ledger=(), domain=generic, requires=computable)
-def riccati_integrals():
+def riccati_integrals() -> Solution:
     """The integrals in Z are known functions of R, here on one of its eigenvalues.
 
     Near t = 0, ρ = 0, δ = 0 and δ = ±2ρ digits cancel: values there are computed in more of them, which takes longer.
@@ -195,7 +202,7 @@ nu0 = matrix("nu0", c, c, r"\nu_0")
 inverse_C0 = matrix("Ci0", c, c, "C_0^{-1}", symmetric=True)
 
 
-def _of_one_root(generator, sizes):
+def _of_one_root(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Diagonal matrices in place of two functions of one root."""
     draw = random_matrix(generator, matrix("X", c, 2).letter, sizes)
     return {K.letter: sp.diag(*draw[:, 0]), H.letter: sp.diag(*draw[:, 1])}
@@ -214,7 +221,7 @@ COMMUTING = Rules(Declaration("K and H commute", (rule(H @ K, K @ H),), (K.lette
         "wide_linear.riccati_integrals",
     ),
 )
-def closed_form():
+def closed_form() -> Existence:
     """The system of ν and C is solved in closed form for every start, also where ν does not commute with S.
 
     Both solve their equations and start from ν₀ and C₀; Z does from C₀⁻¹. The integrals J start from zero and move by
@@ -251,13 +258,13 @@ def closed_form():
 basis, nu_dot = matrix("E", c, c), matrix("nud", c, c, r"\dot\nu")
 
 
-def _alike(letters, rules):
+def _alike(letters: Sequence[Expression], rules: tuple[Rule, ...]) -> Rules:
     """Matrices that are diagonal in one basis, E with distinct eigenvalues."""
 
-    def sampler(generator, sizes):
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         turn = cayley(generator, sizes[c])
 
-        def diagonal(letter):
+        def diagonal(letter: Expression) -> sp.Matrix:
             return turn * sp.diag(*random_matrix(generator, matrix("X", c, 1).letter, sizes)) * turn.T
 
         return {letter.letter: diagonal(letter) for letter in letters}
@@ -270,7 +277,7 @@ FIXED = _alike((basis, nu, nu_dot), (rule(basis @ nu, nu @ basis), rule(basis @ 
 
 
 @result(ledger=("kunin2024.ch-solvability",), uses=("wide_linear.ratio_dynamics",))
-def decoupling():
+def decoupling() -> Existence:
     """The equation of ν decouples into scalar ones in a fixed basis if and only if ν and S share their eigenvectors.
 
     If they do, they go on doing so. If ν and ν̇ are diagonal in a basis, that is if they commute with a matrix E of

@@ -13,12 +13,16 @@ As η_a WWᵀ = η_w AAᵀ - δ I, the cubic terms of the flow cancel, and for a
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear import symbols
 from derivations.wide_linear.starts.isotropy import RATES, draw
 from derivations.wide_linear.symbols import C, S, beta_star, c, d, delta, eta_a, eta_w, h, nu
-from symdyn.calculus.matrix import Declaration, Rules, eye, matrix, rule, substitute
+from symdyn.calculus.matrix import Declaration, Expression, Rules, eye, matrix, rule, substitute
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.inference import Characterised
 from symdyn.statements.matrix import MatrixDynamics
@@ -28,10 +32,10 @@ UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}
 SHAPES = ({c: 2, d: 3}, {c: 2, d: 1}, {c: 3, d: 2})
 
 
-def _weights(rates):
+def _weights(rates: dict[Any, Any]) -> Rules:
     """Isotropic weights with an invertible A, and rates that are drawn, or given."""
 
-    def sampler(generator, sizes):
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         width, inputs = sizes[c], sizes[d]
         signs = [1] + [0, -1] * (width <= inputs)
         drawn = draw(generator, {h: width, d: inputs, c: width}, lambda *_: signs)
@@ -57,27 +61,27 @@ flow = {A: -eta_a * W @ error, W: -eta_w * A @ error.T}
 ratio, gram, task = A.inverse() @ W @ beta_star, A.T @ A, beta_star.T @ beta_star
 
 
-def nu_velocity(nu, S):
+def nu_velocity(nu: Expression, S: Expression) -> Expression:
     return eta_w * S - delta * nu - eta_a * nu @ nu
 
 
-def C_velocity(nu, C):
+def C_velocity(nu: Expression, C: Expression) -> Expression:
     pull = eta_a * nu + delta * eye(c)
     return C @ pull + pull.T @ C - 2 * eta_w * C @ C
 
 
-def of_weights(x):
+def of_weights(x: Expression) -> Expression:
     """A function of ν, C and S as one of the weights and the task."""
     return substitute(x, {nu: ratio, C: gram, S: task})
 
 
-def at_unit_rates(x):
+def at_unit_rates(x: Expression) -> Expression:
     """x with both rates 1, where the paper sets them so."""
     return x.map(lambda scalar: scalar.xreplace(UNIT))
 
 
 @result(ledger=("kunin2024.ch-nu-riccati",), uses=("wide_linear.isotropic_initialisation",))
-def ratio_dynamics():
+def ratio_dynamics() -> Characterised:
     """The matrix Riccati equation of ν = A⁻¹Wβ_*, for all rates."""
     return Characterised.of(
         nu_velocity(nu, S),
@@ -86,7 +90,7 @@ def ratio_dynamics():
 
 
 @result(ledger=("kunin2024.ch-C-bernoulli",), uses=("wide_linear.isotropic_initialisation",))
-def gram_dynamics():
+def gram_dynamics() -> Characterised:
     """The matrix Bernoulli equation of C = AᵀA, driven by ν, for all rates."""
     return Characterised.of(
         C_velocity(nu, C),
@@ -98,7 +102,7 @@ unit_flow = {letter: at_unit_rates(velocity) for letter, velocity in flow.items(
 
 
 @printed("kunin2024.ch-nu-riccati", quote=r"$\dot\nu=\beta_*^\top\beta_*-\delta\nu-\nu^2$")
-def printed_ratio_dynamics():
+def printed_ratio_dynamics() -> MatrixDynamics:
     """As printed, for unit rates."""
     velocity = task - delta * ratio - ratio @ ratio
     return MatrixDynamics(ratio, velocity, unit_flow, SHAPES, UNIT_RATES, name=r"\nu")
@@ -108,7 +112,7 @@ def printed_ratio_dynamics():
     "kunin2024.ch-C-bernoulli",
     quote=r"$\dot C=C(\nu+\delta\mathbf I_h)+(\nu+\delta\mathbf I_h)^\top C-2C^2$",
 )
-def printed_gram_dynamics():
+def printed_gram_dynamics() -> MatrixDynamics:
     """As printed, for unit rates."""
     pull = ratio + delta * eye(c)
     velocity = gram @ pull + pull.T @ gram - 2 * gram @ gram

@@ -15,12 +15,17 @@ the first bracket is the vector of ones, where it has the identity matrix (kunin
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from typing import Any
+
 import sympy as sp
 
 from derivations.single_neuron import quantities as single_neuron
 from derivations.wide_linear.symbols import Delta, W, d, eta_a, eta_w, h, k, mu, n, phi, readout, s, target
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
     Index,
     Rules,
     basis,
@@ -32,11 +37,12 @@ from symdyn.calculus.matrix import (
     substitute,
     sum_over,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.compile.named import NamedQuantity
 from symdyn.statements.hypothesis import stated
 from symdyn.statements.inference import Characterised
-from symdyn.statements.kinds import Conjunction, Existence
+from symdyn.statements.kinds import Conjunction, Existence, Statement
 from symdyn.statements.matrix import MatrixDynamics, MatrixIdentity
 
 _same = sp.Symbol("z", real=True)
@@ -44,33 +50,33 @@ ones = sum_over(k, basis(k))
 WIDTHS = ({h: 2, d: 2, n: 2}, {h: 3, d: 2, n: 2}, {h: 1, d: 3, n: 2})
 
 
-def component(x, i):
+def component(x: Expression, i: Index) -> sp.Expr:
     """Entry i of a column, as a scalar."""
     return (basis(i).T @ x).scalar()
 
 
-def diag(of):
+def diag(of: Callable[[Index], sp.Expr]) -> Expression:
     """The diagonal matrix with the entries of(i)."""
     i = Index("#d", h)
     return sum_over(i, of(i) * basis(i) @ basis(i).T)
 
 
-def column(of):
+def column(of: Callable[[Index], sp.Expr]) -> Expression:
     """The column with the entries of(i)."""
     i = Index("#c", h)
     return sum_over(i, of(i) * basis(i))
 
 
-def kappa(mu, Delta, i):
+def kappa(mu: Expression, Delta: Expression, i: Index) -> sp.Expr:
     return single_neuron.kappa(entry(Delta, i, i), eta_a * eta_w * component(mu, i) ** 2)
 
 
-def inverse_square(mu, Delta, i):
+def inverse_square(mu: Expression, Delta: Expression, i: Index) -> sp.Expr:
     """1/‖w_i‖² as a function of μ and Δ."""
     return 2 * eta_a / single_neuron.kappa_minus(entry(Delta, i, i), eta_a * eta_w * component(mu, i) ** 2)
 
 
-def overlaps(mu, Delta):
+def overlaps(mu: Expression, Delta: Expression) -> Expression:
     """Q as a function of μ and Δ."""
     M = diag(lambda i: inverse_square(mu, Delta, i))
     root = diag(lambda i: sp.sqrt(inverse_square(mu, Delta, i)))
@@ -81,7 +87,7 @@ apart = NamedQuantity("apart", r"\left(1 - #1\right)", (_same,), 1 - _same, modu
 """1 - e_iᵀe_j, which leaves the diagonal out of a sum over i and j."""
 
 
-def others(mu, Delta, i, of):
+def others(mu: Expression, Delta: Expression, i: Index, of: Callable[[Index], Any]) -> Any:
     """Σ_j Q_ij x_j without j = i, for x_j = of(j). There Q is 1, by terms that cancel."""
     j = Index("#o", h)
     M = (inverse_square(mu, Delta, i), inverse_square(mu, Delta, j))
@@ -90,24 +96,24 @@ def others(mu, Delta, i, of):
     return sum_over(j, apart(component(basis(i), j)) * overlap * of(j))
 
 
-def computed_overlaps(mu, Delta):
+def computed_overlaps(mu: Expression, Delta: Expression) -> Expression:
     """Q with its diagonal set apart."""
     i = Index("#d", h)
     return eye(h) + sum_over(i, basis(i) @ others(mu, Delta, i, lambda j: basis(j).T))
 
 
-def computed_mu_velocity(mu, phi, Delta, s):
-    def velocity(i):
+def computed_mu_velocity(mu: Expression, phi: Expression, Delta: Expression, s: sp.Expr) -> Expression:
+    def velocity(i: Index) -> sp.Expr:
         own = s * component(phi, i) - component(mu, i)
         return kappa(mu, Delta, i) * (own - others(mu, Delta, i, lambda j: component(mu, j)))
 
     return column(velocity)
 
 
-def computed_phi_velocity(mu, phi, Delta, s):
+def computed_phi_velocity(mu: Expression, phi: Expression, Delta: Expression, s: sp.Expr) -> Expression:
     """φ̇ without φ_i μ_i, which cancels in it."""
 
-    def velocity(i):
+    def velocity(i: Index) -> sp.Expr:
         j = Index("#p", h)
         rest = sum_over(j, apart(component(basis(i), j)) * component(phi, j) * component(mu, j))
         turn = component(phi, i) * others(mu, Delta, i, lambda j: component(mu, j))
@@ -117,17 +123,17 @@ def computed_phi_velocity(mu, phi, Delta, s):
     return column(velocity)
 
 
-def mu_velocity(mu, phi, Q, Delta, s):
+def mu_velocity(mu: Expression, phi: Expression, Q: Expression, Delta: Expression, s: sp.Expr) -> Expression:
     return diag(lambda i: kappa(mu, Delta, i)) @ (s * phi - Q @ mu)
 
 
-def phi_velocity(mu, phi, Q, Delta, s):
+def phi_velocity(mu: Expression, phi: Expression, Q: Expression, Delta: Expression, s: sp.Expr) -> Expression:
     scale = diag(lambda i: inverse_square(mu, Delta, i) * component(mu, i))
     bracket = (s - (phi.T @ mu).scalar()) * ones + diag(lambda i: component(phi, i)) @ Q @ mu
     return eta_w * scale @ (bracket - s * column(lambda i: component(phi, i) ** 2))
 
 
-def length(i):
+def length(i: Index) -> sp.Expr:
     return sp.sqrt((basis(i).T @ W @ W.T @ basis(i)).scalar())
 
 
@@ -143,7 +149,7 @@ of_weights = (
 """μ, φ, Q, Δ and s of given weights."""
 
 
-def in_weights(x):
+def in_weights(x: Expression) -> Expression:
     """A function of μ, φ, Δ and s as one of the weights."""
     return substitute(x, {mu: of_weights[0], phi: of_weights[1], Delta: of_weights[3], s: of_weights[4]})
 
@@ -152,12 +158,12 @@ flow = {readout: -eta_a * W @ (beta - target), W: -eta_w * readout @ (beta - tar
 UNIT = {eta_a: sp.S.One, eta_w: sp.S.One}
 
 
-def _row(generator, size):
+def _row(generator: random.Random, size: int) -> sp.Matrix:
     """A rational row whose length is rational."""
     return abs(random_rational(generator)) * cayley(generator, size)[0, :]
 
 
-def _lengths(generator, sizes):
+def _lengths(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     rows = [_row(generator, sizes[d]) for _ in range(sizes[h])]
     return {
         W.letter: sp.Matrix.vstack(*rows),
@@ -175,10 +181,10 @@ ACTIVE = {
 """Positive rates, and no vanishing length of w_k and β_*."""
 
 
-def _weights(rates):
+def _weights(rates: dict[Any, Any]) -> Rules:
     """Weights with rational lengths of w_k and β_*, and rates that are drawn, or given."""
 
-    def sampler(generator, sizes):
+    def sampler(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
         drawn = {rate: abs(random_rational(generator)) for rate in (eta_a, eta_w)}
         return _lengths(generator, sizes) | drawn | rates
 
@@ -189,7 +195,7 @@ def _weights(rates):
 ANY_RATES, UNIT_RATES = _weights({}), _weights(UNIT)
 
 
-def at_unit_rates(x):
+def at_unit_rates(x: Expression) -> Expression:
     """x with both rates 1, where the paper sets them so."""
     return x.map(lambda scalar: scalar.xreplace(UNIT))
 
@@ -209,7 +215,7 @@ LENGTHS = stated(
     ledger=("kunin2024.c1-variables",),
     hypotheses=(LENGTHS,),
 )
-def neuron_variables():
+def neuron_variables() -> Conjunction:
     """Signed norms, cosines and overlaps of the neurons, and what they say about β = Wᵀa."""
     m, f, Q, _, norm = of_weights
     return Conjunction(
@@ -218,10 +224,15 @@ def neuron_variables():
     )
 
 
-def _closed(velocity, computed, dynamics, conclusion):
+def _closed(
+    velocity: Callable[..., Expression],
+    computed: Callable[..., Expression],
+    dynamics: MatrixDynamics,
+    conclusion: str,
+) -> Existence:
     """The chain of a velocity that compiles as a function of μ, φ, Δ and s, which it is in terms of the weights."""
 
-    def facts(found):
+    def facts(found: Expression) -> tuple[Statement, ...]:
         of_found = in_weights(found)
         return (
             dynamics,
@@ -235,7 +246,7 @@ def _closed(velocity, computed, dynamics, conclusion):
     ledger=("kunin2024.c1-mu-ode",),
     hypotheses=(LENGTHS,),
 )
-def signed_norm_dynamics():
+def signed_norm_dynamics() -> Existence:
     """The signed norms of the neurons move like that of a single one, with the part of the others in Qμ."""
     return _closed(
         mu_velocity,
@@ -249,7 +260,7 @@ def signed_norm_dynamics():
     ledger=("kunin2024.c1-phi-ode",),
     hypotheses=(LENGTHS,),
 )
-def cosine_dynamics():
+def cosine_dynamics() -> Existence:
     """The cosines of the neurons; a bracket is a vector, with the vector of ones where the paper has the identity."""
     return _closed(
         phi_velocity,
@@ -264,7 +275,7 @@ def cosine_dynamics():
     ledger=("kunin2024.c1-Q-closure",),
     hypotheses=(LENGTHS,),
 )
-def overlaps_from_norms():
+def overlaps_from_norms() -> Characterised:
     """The overlaps of the input weights are known from the signed norms and the conserved balance."""
     return Characterised.of(
         computed_overlaps(mu, Delta),
@@ -278,7 +289,7 @@ def overlaps_from_norms():
     severity="convention",
     hypotheses=(LENGTHS,),
 )
-def printed_signed_norm_dynamics():
+def printed_signed_norm_dynamics() -> MatrixDynamics:
     """As printed, for unit rates: right if φ_k were the projection w_kᵀβ_*/‖w_k‖ and not the cosine."""
     velocity = at_unit_rates(mu_velocity(*of_weights[:-1], sp.S.One))
     return MatrixDynamics(of_weights[0], velocity, unit_flow, WIDTHS, UNIT_RATES, name=r"\mu")
@@ -290,7 +301,7 @@ def printed_signed_norm_dynamics():
     severity="convention",
     hypotheses=(LENGTHS,),
 )
-def printed_cosine_dynamics():
+def printed_cosine_dynamics() -> MatrixDynamics:
     """As printed, for unit rates, with 1 for I_h, a matrix among vectors: right for projections, not for cosines."""
     m, f, Q, balance, norm = of_weights
     scale = diag(lambda i: inverse_square(m, balance, i) * component(m, i))
@@ -304,7 +315,7 @@ def printed_cosine_dynamics():
     quote=r"$Q=M\mu\mu^\top M-M^{1/2}\Delta M^{1/2}$",
     hypotheses=(LENGTHS,),
 )
-def printed_overlaps_from_norms():
+def printed_overlaps_from_norms() -> MatrixIdentity:
     """As printed, for unit rates."""
     m, _, Q, balance, _ = (at_unit_rates(x) if hasattr(x, "map") else x for x in of_weights)
     return MatrixIdentity(Q, at_unit_rates(overlaps(m, balance)), WIDTHS, UNIT_RATES, name="Q")

@@ -16,7 +16,10 @@ vectors U = V = I see nothing (kunin2024, App. B.1.7).
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import sympy as sp
 
@@ -36,6 +39,7 @@ from symdyn.calculus.matrix import (
     unit,
     vector,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import added, defined, meaning, stated
@@ -51,7 +55,7 @@ lam = p * q
 beta_dot = derivative(beta, flow)
 
 
-def _draw_triple(generator, sizes):
+def _draw_triple(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Isotropic weights with one of their neuron directions and its two singular vectors."""
     shape = tuple(sizes[size] for size in (h, d, c))
     sign = generator.choice(possible_signs(*shape))
@@ -85,14 +89,14 @@ TRIPLE = Rules(Declaration("a neuron direction", TRIPLE_RULES, (A.letter, W.lett
 SHAPES = ({h: 2, d: 3, c: 2}, {h: 2, d: 2, c: 3}, {h: 1, d: 2, c: 2})
 
 
-def _draw_moving(generator, sizes):
+def _draw_moving(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """A matrix, one of its singular values, and velocities that keep the singular vectors of unit length."""
     inputs, outputs = sizes[d], sizes[c]
     rank = min(inputs, outputs)
     left, right = (orthonormal_columns(generator, size, rank) for size in (inputs, outputs))
     values = [sp.Rational(generator.randint(-6, 6), 2) for _ in range(rank)]
 
-    def turning(vector_, size):
+    def turning(vector_: sp.Matrix, size: int) -> sp.Matrix:
         free = random_matrix(generator, matrix("Z", size, size).letter, {})
         return (free - free.T) * vector_
 
@@ -126,7 +130,7 @@ MOVING = Rules(
 
 
 @result(ledger=("kunin2024.sv-derivative",), hypotheses=(added(DISTINCT, "singular vectors that move"),))
-def singular_value_derivative():
+def singular_value_derivative() -> Conjunction:
     """A signed, analytic singular value changes by what the velocity does between its singular vectors.
 
     These turn without effect. Sorted absolute values have no derivative where two cross or one vanishes.
@@ -165,7 +169,7 @@ any_two = Domain(
 two_apart = any_two.with_cells(SIMPLE)
 
 
-def first_velocities(entries):
+def first_velocities(entries: Sequence[sp.Expr]) -> Existence:
     """The velocities of the two singular values of diag(λ_1, λ_2) + t V at t = 0 are V_11 and V_22."""
     (x, y), (z, w) = (entries[0], entries[1]), (entries[2], entries[3])
     one, other = first + t * x, second + t * w
@@ -189,13 +193,13 @@ def first_velocities(entries):
     under=two_apart,
     hypotheses=(TWO_VALUES,),
 )
-def printed_singular_value_derivative():
+def printed_singular_value_derivative() -> Existence:
     """As printed, for the singular values and any of their singular vectors, on β + tβ̇ with t > 0."""
     return first_velocities((v11, v12, v21, v22))
 
 
 @result(ledger=("kunin2024.lemma10-alignment",))
-def aligned_layers():
+def aligned_layers() -> Existence:
     """The eigenvectors of AᵀA and WᵀW are the right and left singular vectors of β; their eigenvalues from λ and δ.
 
     As pq grows with p² where η_w p² - η_a q² = δ, different eigenvalues belong to different singular values.
@@ -223,7 +227,7 @@ squares = Domain((delta, q), cells=(Cell("Δ = I"),), let={p: sp.sqrt(q**2 + 1)}
     severity="typo",
     hypotheses=(stated("App. B.1.7, proof of Lemma 10", "Δ = I_h, and unit rates", p),),
 )
-def printed_aligned_layers():
+def printed_aligned_layers() -> Identity:
     """As printed: δ in the relation of the eigenvalues, but Δ = I_h, which makes it 1, where δ I_h is meant."""
     return Identity(p**2, q**2 + delta)
 
@@ -247,7 +251,7 @@ kappa = sp.sqrt(delta**2 + 4 * eta_a * eta_w * sigma**2)
     arguments=("sigma", "delta", "eta_a", "eta_w"),
     hypotheses=(added(DISTINCT),),
 )
-def singular_value_dynamics():
+def singular_value_dynamics() -> Existence:
     """Each singular value, signed and analytic, follows its own gradient, at the speed κ of a single neuron.
 
     The speed is even in λ_i: along analytic singular vectors a singular value may pass through zero and be negative.
@@ -283,7 +287,7 @@ balanced_two = replace(any_two, scalars=(*TWO, delta))
 balanced_apart = balanced_two.with_cells(SIMPLE)
 
 
-def isotropic_velocities():
+def isotropic_velocities() -> tuple[sp.Expr, sp.Expr, sp.Expr, sp.Expr]:
     """What isotropic weights make of the gradient G: -κ_i G_ii, and -(κ_1 + κ_2) G_ij/2 off the diagonal.
 
     For AᵀA = diag(p_i²), WᵀW = diag(q_i²) with p_i² = (κ_i + δ)/2 and q_i² = (κ_i - δ)/2, -(G AᵀA + WᵀW G).
@@ -301,18 +305,18 @@ def isotropic_velocities():
     under=balanced_apart,
     hypotheses=(TWO_VALUES,),
 )
-def printed_singular_value_dynamics():
+def printed_singular_value_dynamics() -> Existence:
     """As printed, for the singular values, with the gradient ∂L/∂λ_i = (UᵀGV)_ii of the paper; v_ij are those of G."""
     return first_velocities(isotropic_velocities())
 
 
-def _draw_beyond(generator, sizes):
+def _draw_beyond(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     """Weights of fewer neurons than inputs and outputs, and vectors that they do not see."""
     hidden, inputs, outputs = (sizes[size] for size in (h, d, c))
     left, right = cayley(generator, inputs), cayley(generator, outputs)
     drawn = {rate: abs(random_matrix(generator, matrix("Z", 1, 1).letter, {})[0]) for rate in (eta_a, eta_w)}
 
-    def weights(basis, size):
+    def weights(basis: sp.Matrix, size: int) -> sp.Matrix:
         free = sp.Matrix(hidden, size - 1, lambda i, j: generator.randint(-4, 4))
         return free * basis[:, 1:].T
 
@@ -342,7 +346,7 @@ widths = Domain(
     severity="typo",
     hypotheses=(stated("App. B.1.7, proof of Lemma 10", "h < min(d, c)", size, hidden),),
 )
-def printed_rank_deficient():
+def printed_rank_deficient() -> Identity:
     """As printed, the zeros on the diagonal of M begin after its last entry, i = m = min(d, c), so that there are none.
 
     But m - h entries are zero, those with i > h.
@@ -351,7 +355,7 @@ def printed_rank_deficient():
 
 
 @result(ledger=("kunin2024.lemma10-gradient",))
-def singular_value_gradient():
+def singular_value_gradient() -> Conjunction:
     """The gradient of the squared loss in a singular value is what Xᵀ(Xβ - Y) does between its singular vectors.
 
     Moving λ_i alone moves β in the direction u vᵀ.

@@ -11,12 +11,16 @@ layers are large. Since isotropy enters through eigenvalues of Δ, square Gaussi
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import sympy as sp
 
 from derivations.wide_linear.network.model import balance
 from derivations.wide_linear.symbols import A, W, c, d, eta_a, eta_w, h, sigma_a, sigma_w, width
 from symdyn.calculus.matrix import Declaration, Rules, cayley, eye, rule, trace, unit, vector
 from symdyn.calculus.matrix.gaussian import gaussian_mean
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.kinds import InDistribution, Inequality, Limit, typeset
@@ -31,7 +35,7 @@ SHAPES = ({h: 2, d: 3, c: 2}, {h: 3, d: 1, c: 4})
 v, u = vector("v", h), vector("u", h)
 
 
-def _orthonormal(generator, sizes):
+def _orthonormal(generator: random.Random, sizes: Sizes) -> dict[Any, Any]:
     basis = cayley(generator, sizes[h])
     return {v.letter: basis[:, 0], u.letter: basis[:, 1]}
 
@@ -54,7 +58,7 @@ square_spread = eta_w**2 * sigma_a**4 + eta_a**2 * sigma_w**4
 
 
 @result(ledger=("kunin2024.isotropic-gaussian-square",), domain=square)
-def gaussian_balance():
+def gaussian_balance() -> InDistribution:
     """Gaussian layers are isotropic entry by entry, and as a matrix only if c and d are large compared with h.
 
     The trace divided by h is the mean over eigenvalues.
@@ -90,6 +94,6 @@ def gaussian_balance():
     domain=square,
     severity="substantive",
 )
-def printed_gaussian_balance():
+def printed_gaussian_balance() -> Limit:
     """As printed, Δ tends to δ I: then the mean square of the eigenvalues of Δ - δ I tends to zero."""
     return Limit((width + 1) * square_spread / width, width, sp.oo, sp.S.Zero)

@@ -41,7 +41,7 @@ T_outputs = C @ C - b.T @ b + difference * C - first * second * eye(c)
 
 
 @result(ledger=())
-def orthogonal_columns():
+def orthogonal_columns() -> Existence:
     """Layers that start with orthogonal columns of equal length follow the isotropic dynamics, |δ| = η_w α + η_a ω.
 
     The three blocks of T move by a commutator and vanish together if they do so once.
@@ -70,7 +70,7 @@ SCALED = Rules(positive(sigma0))
     ledger=("kunin2024.gaussian-overparameterised-analogy",),
     uses=("wide_linear.orthogonal_columns", "wide_linear.isotropic_form", "wide_linear.unique_root"),
 )
-def gaussian_width():
+def gaussian_width() -> InDistribution:
     """A wide Gaussian network follows the isotropic dynamics with |δ| = (η_a + η_w)σ²h, up to a relative O(1/√h).
 
     The deviations of the start, squared and divided by (σ²h)², are of order 1/h with c and d fixed.

@@ -11,6 +11,8 @@ Rational points of this conic make rational matrices that satisfy it exactly.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import sympy as sp
 
@@ -18,6 +20,7 @@ from derivations.wide_linear.symbols import A, W, c, d, delta, eta_a, eta_w, h, 
 from symdyn.calculus.gram import norm2
 from symdyn.calculus.matrix import (
     Declaration,
+    Expression,
     Rules,
     cayley,
     eye,
@@ -29,6 +32,7 @@ from symdyn.calculus.matrix import (
     vector,
     zero,
 )
+from symdyn.calculus.matrix.rules import Sizes
 from symdyn.catalogue.result import result
 from symdyn.statements.domain import Cell, Domain
 from symdyn.statements.hypothesis import meaning, stated
@@ -42,7 +46,9 @@ def _positive(generator: random.Random) -> sp.Rational:
     return abs(random_rational(generator))
 
 
-def _branch(generator: random.Random, near: sp.Rational, mine: sp.Rational, other: sp.Rational):
+def _branch(
+    generator: random.Random, near: sp.Rational, mine: sp.Rational, other: sp.Rational
+) -> tuple[sp.Expr, sp.Expr]:
     """A rational point (u, v) of mine u² - other v² = mine near², close to the vertex (near, 0)."""
     slope = random_rational(generator) / 7
     while mine == other * slope**2:
@@ -51,7 +57,9 @@ def _branch(generator: random.Random, near: sp.Rational, mine: sp.Rational, othe
     return near * (mine + other * slope**2) / below, 2 * near * slope * mine / below
 
 
-def singular_values(generator: random.Random, sign: int, h: int, d: int, c: int):
+def singular_values(
+    generator: random.Random, sign: int, h: int, d: int, c: int
+) -> tuple[list[sp.Expr], list[sp.Expr], sp.Expr, sp.Expr, sp.Expr]:
     """(p, q, δ, η_a, η_w) with η_w p_i² - η_a q_i² = δ for every neuron, of the sign that is asked for.
 
     Only min(h, d) of the q and min(h, c) of the p can be non-zero.
@@ -69,7 +77,9 @@ def singular_values(generator: random.Random, sign: int, h: int, d: int, c: int)
     return p, q, sign * mine * vertex**2, rate_a, rate_w
 
 
-def layer(generator: random.Random, basis: sp.Matrix, values: list, cols: int):
+def layer(
+    generator: random.Random, basis: sp.Matrix, values: list[sp.Expr], cols: int
+) -> tuple[sp.Matrix, sp.Matrix]:
     """(U diag(values) Vᵀ, V) with random orthonormal columns V, as many as fit."""
     size = len(values)
     rank = min(size, cols)
@@ -82,7 +92,9 @@ def possible_signs(h: int, d: int, c: int) -> list[int]:
     return [0] + [1] * (h <= c) + [-1] * (h <= d)
 
 
-def draw(generator: random.Random, sizes, signs=possible_signs):
+def draw(
+    generator: random.Random, sizes: Sizes, signs: Callable[[int, int, int], list[int]] = possible_signs
+) -> dict[Any, Any]:
     """Isotropic weights of the given shapes, their balance and rates."""
     shape = [sizes[size] for size in (h, d, c)]
     p, q, balance, rate_a, rate_w = singular_values(generator, generator.choice(signs(*shape)), *shape)
@@ -99,7 +111,7 @@ SHAPES = ({h: 2, d: 3, c: 2}, {h: 2, d: 2, c: 3}, {h: 2, d: 1, c: 2}, {h: 3, d: 
 
 
 @result(ledger=("kunin2024.assumption7-isotropic",), uses=("wide_linear.conserved_balance",))
-def isotropic_initialisation():
+def isotropic_initialisation() -> Conjunction:
     """Isotropic balance, Δ = δ I, which is kept: scaled orthonormal rows are an example, for either sign of δ.
 
     One layer with such rows does for its own sign of δ.
@@ -109,7 +121,7 @@ def isotropic_initialisation():
     readout, input_ = p * E.T, q * F.T
     rules = Rules(orthogonal(E), orthogonal(F))
 
-    def balance(readout, input_):
+    def balance(readout: Expression, input_: Expression) -> Expression:
         return eta_w * readout @ readout.T - eta_a * input_ @ input_.T
 
     sizes = ({h: 2, d: 3, c: 2}, {h: 1, d: 2, c: 3})
@@ -134,7 +146,7 @@ quadratic = Domain(
 
 
 @result(ledger=("kunin2024.isotropic-dimension-limit",), uses=("wide_linear.isotropic_initialisation",))
-def isotropic_dimensions():
+def isotropic_dimensions() -> Existence:
     """Isotropic balance needs h ≤ c for δ > 0 and h ≤ d for δ < 0, hence h ≤ min(d, c) to have either sign.
 
     For a vector x over neurons, y stands for Wᵀx in the first inequality and for Aᵀx in the second.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from numerics.lab.claims import Measurement
 
@@ -25,7 +26,7 @@ def side(point: Point) -> str:
     return "rich" if gamma > 1 and gamma_prime < gamma - 1 else "boundary"
 
 
-def on_side(found: Mapping[Point, object], where: str) -> dict:
+def on_side(found: Mapping[Point, object], where: str) -> dict[Point, Any]:
     """What was found at the points of one side."""
     return {point: value for point, value in found.items() if side(point) == where}
 
@@ -40,7 +41,7 @@ def by_point(rows: Iterable[Measurement], name: str) -> dict[Point, list[float]]
 
 def exponents(rows: Iterable[Measurement], name: str) -> dict[Point, list[float]]:
     """The slope of log ``name`` in log h at every point, by least squares: one exponent for each seed."""
-    series: dict[Point, dict] = {}
+    series: dict[Point, dict[int, list[tuple[float, float]]]] = {}
     for row in rows:
         values = series.setdefault(point_of(row), {}).setdefault(row.cell["seed"], [])
         values.append((math.log(row.cell["h"]), math.log(row.values[name])))

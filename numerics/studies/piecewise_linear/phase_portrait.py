@@ -16,9 +16,13 @@ draws at the level of 1e-3.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerics.lab.claims import (
+    Claim,
+    Measurements,
     at_least,
     at_most,
     differences,
@@ -29,6 +33,10 @@ from numerics.lab.claims import (
     ratios,
 )
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 # The grid is [first, last, count] of log₁₀ τ and of δ; the learning rate of the mean square loss is rate / τ².
 PAPER = {
@@ -100,20 +108,20 @@ MEASURES = (
 DIMS = {name: ("checkpoint",) for name in ("step", *MEASURES)}
 
 
-def grid_points(cfg):
+def grid_points(cfg: Mapping[str, Any]) -> list[tuple[float, float]]:
     """The points (τ, δ) of the grid, τ logarithmic, δ linear."""
     low, high, count = cfg["delta"]
     deltas = [low + (high - low) * k / (count - 1) for k in range(count)]
     return [(tau_at(place, cfg), delta) for place in range(cfg["log10_tau"][-1]) for delta in deltas]
 
 
-def tau_at(place, cfg):
+def tau_at(place: int, cfg: Mapping[str, Any]) -> float:
     """The τ at a place of the grid, to twelve digits."""
     low, high, count = cfg["log10_tau"]
     return float(f"{10.0 ** (low + (high - low) * place / (count - 1)):.12g}")
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     anchors = sorted({(tau_at(anchor.place, PAPER), anchor.delta) for anchor in ANCHORS})
     return [
         {"part": "grid", "seed": seed, "tau": tau, "delta": delta}
@@ -121,13 +129,13 @@ def cells(cfg):
         for tau, delta in grid_points(cfg)
     ] + [
         {"part": "anchor", "seed": seed, "tau": tau, "delta": delta}
-        for seed in PAPER["seeds"]
+        for seed in PAPER["seeds"]  # type: ignore[attr-defined]  # a list
         for tau, delta in anchors
         if cfg["anchors"]
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.studies.piecewise_linear.portraits import train_seed
 
     if batch[0]["part"] == "grid":
@@ -136,13 +144,13 @@ def run(batch, cfg, device, resume):
     return [Cell(cell.cell, cell.values, {}) for cell in found]
 
 
-def tools(cfg, device):
+def tools(cfg: Mapping[str, Any], device: str) -> dict[str, str]:
     from numerics.studies.piecewise_linear.portraits import steps_by
 
     return steps_by(cfg, device)
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What the paper says of this portrait, whether the students follow the flow, and the anchors."""
     grid = measured.where(part="grid")
     checks = [
@@ -164,13 +172,13 @@ def claims(measured):
     return [*_kernel_claims(grid), *_test_claims(grid), *checks, *_anchor_claims(measured)]
 
 
-def _corners(grid):
+def _corners(grid: Measurements) -> tuple[float, float, list[float]]:
     """The smallest and the largest τ, and all δ."""
     taus, deltas = sorted(grid.distinct("tau")), sorted(grid.distinct("delta"))
     return taus[0], taus[-1], deltas
 
 
-def _kernel_claims(grid):
+def _kernel_claims(grid: Measurements) -> list[Claim]:
     """Where in the portrait the kernel moves, and when."""
     small, large, deltas = _corners(grid)
     down, up = deltas[0], deltas[-1]
@@ -235,7 +243,7 @@ def _kernel_claims(grid):
     ]
 
 
-def _test_claims(grid):
+def _test_claims(grid: Measurements) -> list[Claim]:
     """Where in the portrait students generalise."""
     small, _, deltas = _corners(grid)
     means = {
@@ -264,14 +272,14 @@ def _test_claims(grid):
     ]
 
 
-def _anchor_claims(measured):
+def _anchor_claims(measured: Measurements) -> list[Claim]:
     """The numbers that the authors' notebook printed, where their cells were trained."""
     if "anchor" not in measured.coordinates("part"):
         return []
     found = []
     for step, name, place, delta, stored in ANCHORS:
         tau = tau_at(place, PAPER)
-        column = name if step == max(PAPER["anchors"]) else f"{name}@{step}"
+        column = name if step == max(PAPER["anchors"]) else f"{name}@{step}"  # type: ignore[call-overload]  # a list
         mean, _ = mean_and_stderr(measured.where(part="anchor", tau=tau, delta=delta).values(column))
         relative = name == "kernel_distance"
         allowed = {"kernel_distance": 1e-3, "hamming_distance": 1e-2}.get(name, 1e-6)
@@ -289,7 +297,7 @@ def _anchor_claims(measured):
     return found
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import draw_heatmaps
 
     shown = [cell for cell in results if cell.cell["part"] == "grid"]
@@ -307,7 +315,7 @@ def figure(results):
         "single_neuron.kernel_distance",
     ),
 )
-def phase_portrait():
+def phase_portrait() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -13,11 +13,18 @@ the question here.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most
-from numerics.lab.study import Plan, study
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
+from numerics.lab.study import Cell, Plan, study
 from numerics.studies.piecewise_linear.phase_portrait import DIMS, MEASURES, grid_points, tools
 from numerics.studies.piecewise_linear.phase_portrait import PAPER as PORTRAIT
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 SHARED = ("log10_tau", "delta", "seeds", "d", "h", "k", "n", "test_size", "rate", "dtype")
 PAPER = {
@@ -50,7 +57,7 @@ SCALES = {
 FLOOR = 1e-10
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     points = grid_points(cfg)
     taus, deltas = sorted({tau for tau, _ in points}), sorted({delta for _, delta in points})
     chosen = [
@@ -61,7 +68,7 @@ def cells(cfg):
     return [{"seed": seed, "tau": tau, "delta": delta} for seed in cfg["seeds"] for tau, delta in chosen]
 
 
-def _belongs(row, column, rows, columns, part) -> bool:
+def _belongs(row: int, column: int, rows: int, columns: int, part: str) -> bool:
     """Whether a point of the grid belongs to the part that is trained."""
     corner = row in (0, rows - 1) and column in (0, columns - 1)
     if part == "corners":
@@ -74,13 +81,13 @@ def _belongs(row, column, rows, columns, part) -> bool:
     return corner or axis or diagonal
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.studies.piecewise_linear.portraits import train_seed
 
     return train_seed(batch, cfg, device, resume)
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What still changes in the last nine tenths of the training, and what does not."""
     before = max(int(name.partition("@")[2] or 0) for name in measured[0].values)
     pairs = {
@@ -138,7 +145,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import draw_curves
 
     rows = [
@@ -159,7 +166,7 @@ def figure(results):
         "single_neuron.kernel_distance",
     ),
 )
-def phase_portrait_late():
+def phase_portrait_late() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

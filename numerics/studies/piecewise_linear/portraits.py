@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,8 +24,8 @@ from numerics.training.observers import standard_observers
 
 
 def train_seed(
-    cells: Sequence[Mapping],
-    cfg: Mapping,
+    cells: Sequence[Mapping[str, Any]],
+    cfg: Mapping[str, Any],
     device: str,
     resume: Path | None,
     *,
@@ -70,7 +71,7 @@ def compiled(device: str, dtype: str) -> bool:
     return kind == "cpu" and native_steps.available(getattr(torch, dtype))
 
 
-def steps_by(cfg: Mapping, device: str) -> dict[str, str]:
+def steps_by(cfg: Mapping[str, Any], device: str) -> dict[str, str]:
     """What takes the steps here, {"steps": …}: C or Triton, and its version, or torch."""
     if not compiled(device, cfg["dtype"]):
         return {"steps": "torch"}
@@ -79,7 +80,9 @@ def steps_by(cfg: Mapping, device: str) -> dict[str, str]:
     return {"steps": f"C, {native_steps.compiler_version()}"}
 
 
-def _cell(cell: Mapping, steps: np.ndarray, measured: Mapping[str, np.ndarray], early: Sequence[int]) -> Cell:
+def _cell(
+    cell: Mapping[str, Any], steps: np.ndarray, measured: Mapping[str, np.ndarray], early: Sequence[int]
+) -> Cell:
     values = {}
     for name, curve in measured.items():
         values[name] = _rounded(curve[-1])

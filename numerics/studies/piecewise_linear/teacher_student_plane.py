@@ -15,8 +15,17 @@ kernel of the student at τ = 2 is larger from the start; how much earlier that 
 
 from __future__ import annotations
 
-from numerics.lab.claims import at_least, at_most
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 PAPER = {
     "students": [[0.1, 0.0], [2.0, 0.0], [0.1, 0.9999], [0.1, -0.9999]],
@@ -49,11 +58,11 @@ DIMS = {
 }
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"tau": tau, "delta": delta} for tau, delta in cfg["students"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     import numpy as np
     import torch
 
@@ -95,7 +104,15 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def _cell(cell, steps, measured, W0, a, W, teacher):
+def _cell(
+    cell: Mapping[str, Any],
+    steps: np.ndarray,
+    measured: Mapping[str, np.ndarray],
+    W0: np.ndarray,
+    a: np.ndarray,
+    W: np.ndarray,
+    teacher: np.ndarray,
+) -> Cell:
     """One student, with W0 (h, d) at the start and a (h,), W (h, d) at the end, and the teacher's W (k, d)."""
     import numpy as np
 
@@ -115,7 +132,7 @@ def _cell(cell, steps, measured, W0, a, W, teacher):
     return Cell(cell, values, curves)
 
 
-def _angle(first, second):
+def _angle(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The angle between vectors (..., d), in degrees."""
     import numpy as np
 
@@ -123,7 +140,7 @@ def _angle(first, second):
     return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Which neurons turn, which stay, and who fits first."""
     rows = {_kind(row.cell): row.values for row in measured}
     return [
@@ -148,7 +165,7 @@ def claims(measured):
     ]
 
 
-def _direction_claims(rows):
+def _direction_claims(rows: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     """Which neurons change their direction."""
     turning = [
         at_least(
@@ -173,7 +190,7 @@ def _direction_claims(rows):
     return turning + staying
 
 
-def _speed_claims(rows):
+def _speed_claims(rows: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     """Who fits first, and what the first one of small scale has learned."""
     steps = {kind: row["steps_to_a_tenth"] or float("inf") for kind, row in rows.items()}
     return [
@@ -201,14 +218,14 @@ def _speed_claims(rows):
     ]
 
 
-def _kind(cell) -> str:
+def _kind(cell: Mapping[str, Any]) -> str:
     """Which of ``NAMES`` a student is."""
     if cell["tau"] > 1:
         return "large"
     return {0: "balanced", 1: "upstream", -1: "downstream"}[round(cell["delta"])]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
 
     from numerics.lab.figures import NEGATIVE, POSITIVE, draw_sectors, new_figure, number
@@ -239,7 +256,7 @@ def figure(results):
         "single_neuron.kernel_distance",
     ),
 )
-def teacher_student_plane():
+def teacher_student_plane() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -34,9 +34,15 @@ which kernel and residual act. That every side has points is a check that was ad
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from numerics.lab.claims import (
+    Claim,
+    Measurement,
+    Measurements,
     at_least,
     at_most,
     between,
@@ -49,9 +55,13 @@ from numerics.lab.claims import (
 from numerics.lab.study import Cell, Plan, study
 from numerics.studies.piecewise_linear.phase_plane import SIDES, by_point, exponents, on_side, point_of, side
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
 # Where the width grows: exponents γ and γ′, and widths. At one width h: scales τ and balances δ. Both: n points, the
 # relative loss at which they count as fitted, and the length and the largest number of steps.
-PAPER = {
+PAPER: dict[str, Any] = {
     "gamma": [0.5, 0.75, 1.0, 1.25, 1.5, 1.75],
     "gamma_prime": [-1.0, -0.5, 0.0, 0.5, 1.0],
     "widths": [64, 256, 1024, 4096],
@@ -87,7 +97,7 @@ TENFOLD = 1.0
 HALF = 0.5
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     wide = [
         {"part": "width", "seed": seed, "gamma": gamma, "gamma_prime": gamma_prime, "h": h}
         for seed in cfg["seeds"]
@@ -104,11 +114,11 @@ def cells(cfg):
     return wide + finite
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg) for cell in batch]
 
 
-def _run_cell(cell, cfg):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """One network, Gaussian where the width grows and balanced at one width."""
     from numerics.training.wide_relu import balanced_start, circle_task, gaussian_start, measures
 
@@ -120,7 +130,7 @@ def _run_cell(cell, cfg):
     return Cell(cell, measures(*start, X, y, **{name: cfg[name] for name in STEPS}), {})
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What the source says of either side of the boundary, of the boundary, and of the portrait at one width."""
     wide, finite = measured.where(part="width"), measured.where(part="balance")
     return [
@@ -153,17 +163,17 @@ def claims(measured):
     ]
 
 
-def _not_below(found, threshold=0.0):
+def _not_below(found: Mapping[Any, Sequence[float]], threshold: float = 0.0) -> int:
     """How many points have an exponent that is not below the threshold at 95 %."""
     return sum(not mean_at_most("", "", slopes, threshold).holds for slopes in found.values())
 
 
-def _not_above(found, threshold=0.0):
+def _not_above(found: Mapping[Any, Sequence[float]], threshold: float = 0.0) -> int:
     """How many points have one that is not above it at 95 %."""
     return sum(not mean_at_least("", "", slopes, threshold).holds for slopes in found.values())
 
 
-def _side_claims(wide):
+def _side_claims(wide: Measurements) -> list[Claim]:
     """Exponents on either side of the boundary, and on it."""
     movement, kernel = exponents(wide, "movement"), exponents(wide, "kernel_distance")
     found = [
@@ -222,7 +232,7 @@ def _side_claims(wide):
     ]
 
 
-def _ratio_claims(wide):
+def _ratio_claims(wide: Measurements) -> list[Claim]:
     """Rich at larger scales if β_a/β_W is large enough: the boundary's slope, and whether it ends at γ = 1."""
     movement = exponents(wide, "movement")
     last = max(gamma for gamma, _ in movement)
@@ -260,11 +270,11 @@ def _ratio_claims(wide):
     ]
 
 
-def _rapid_claims(wide):
+def _rapid_claims(wide: Measurements) -> list[Claim]:
     """On the rich side neurons condense, and the kernel moves without delay."""
     few = 2 * PAPER["n"]
     widest = wide.where(h=max(wide.distinct("h")))
-    directions, early = by_point(widest, "directions_after"), {}
+    directions, early = by_point(widest, "directions_after"), {}  # type: ignore[var-annotated]  # shares by seed
     for row in widest:
         if side(point_of(row)) == "rich":
             share = row.values["kernel_distance_halfway"] / row.values["kernel_distance"]
@@ -296,12 +306,12 @@ def _rapid_claims(wide):
     ]
 
 
-def _portrait_claims(finite):
+def _portrait_claims(finite: Measurements) -> list[Claim]:
     """Lazy and rich at one width, over scale and balance."""
     taus, deltas = sorted(finite.distinct("tau")), sorted(finite.distinct("delta"))
     small, large = taus[0], taus[-1]
 
-    def decades(above, below):
+    def decades(above: tuple[float, float], below: tuple[float, float]) -> list[float]:
         """log₁₀ of the ratio of the kernel distances at two (τ, δ), seed by seed."""
         distances = (
             finite.where(tau=tau, delta=delta).values("kernel_distance") for tau, delta in (above, below)
@@ -336,7 +346,7 @@ def _portrait_claims(finite):
     ]
 
 
-def _own_claims(wide):
+def _own_claims(wide: Measurements) -> list[Claim]:
     """The exponents that were derived, activations that flip, and the balances of Gaussian weights."""
     movement = exponents(wide, "movement")
     errors = [abs(mean(slopes) - movement_exponent(*point)) for point, slopes in movement.items()]
@@ -371,14 +381,14 @@ def _own_claims(wide):
     ]
 
 
-def _balance_score(row):
+def _balance_score(row: Measurement) -> float:
     """How far the mean δ_k of a network is from that of the law, in standard errors."""
     h, gamma, gamma_prime = (row.cell[name] for name in ("h", "gamma", "gamma_prime"))
     upper, lower = h ** -(gamma + gamma_prime), h ** -(gamma - gamma_prime)
     return (row.values["delta_mean"] - (upper - 2 * lower)) / math.sqrt((2 * upper**2 + 4 * lower**2) / h)
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.studies.piecewise_linear.width_diagram_figure import draw
 
     return draw(results)
@@ -393,5 +403,5 @@ def figure(results):
         "piecewise_linear.balances_at_random",
     ),
 )
-def width_diagram():
+def width_diagram() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims={})

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 from matplotlib.colors import TwoSlopeNorm
 
 from derivations.piecewise_linear.infinite_width.phase_exponent import movement_exponent
 from numerics.lab.claims import Measurements, mean, mean_and_stderr
 from numerics.lab.figures import new_figure, number, style
+from numerics.lab.study import Cell
 from numerics.studies.piecewise_linear.phase_plane import exponents, side
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-def draw(results):
+
+def draw(results: Sequence[Cell]) -> Figure:
     """Exponents over the plane of scales, measured against derived ones, and kernel distances at one width."""
     measured = Measurements(results)
     drawing = new_figure(1, 3, width=3.5, height=3.3)
@@ -24,7 +32,9 @@ def draw(results):
     return drawing
 
 
-def _draw_plane(drawing, axes, means):
+def _draw_plane(
+    drawing: Figure, axes: Axes, means: Mapping[tuple[float, float], tuple[float, float]]
+) -> None:
     """Measured exponents over the plane of scales, axes as in the portrait: scale grows upwards, ratio to the right."""
     points = list(means)
     x, y = [-ratio for _, ratio in points], [-scale for scale, _ in points]
@@ -62,7 +72,7 @@ def _draw_plane(drawing, axes, means):
     )
 
 
-def _draw_scatter(axes, means):
+def _draw_scatter(axes: Axes, means: Mapping[tuple[float, float], tuple[float, float]]) -> None:
     """Measured against derived exponents."""
     hues = {"large": "#2166ac", "downstream": "#67a9cf", "boundary": "black", "rich": "#b2182b"}
     names = {"large": "lazy, large scale", "downstream": "lazy, downstream"}
@@ -84,7 +94,7 @@ def _draw_scatter(axes, means):
     style(axes, xlabel="exponent derived", ylabel="exponent measured", title="movement of $W$ against width")
 
 
-def _draw_portrait(drawing, axes, finite):
+def _draw_portrait(drawing: Figure, axes: Axes, finite: Measurements) -> None:
     """Mean kernel distance over (δ, τ) at one width."""
     taus, deltas = (sorted(finite.distinct(name)) for name in ("tau", "delta"))
     distance = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from numerics.training.flows import Trajectory, sum_of_squares, train_single_neu
 QUANTITIES = ("a", "w", "ntk", "loss")
 
 
-def deviations(trained: Trajectory, exact: Trajectory, X, y, eta_a=1.0, eta_w=1.0) -> dict[str, np.ndarray]:
+def deviations(
+    trained: Trajectory, exact: Trajectory, X: np.ndarray, y: np.ndarray, eta_a: Any = 1.0, eta_w: Any = 1.0
+) -> dict[str, np.ndarray]:
     """sup over time of the deviation in a, w, the NTK (Frobenius) and the loss; each of shape (...)."""
     X, y, eta_a, eta_w = plain(X=X, y=y, eta_a=eta_a, eta_w=eta_w)
     rates = eta_a[..., None], eta_w[..., None]
@@ -28,7 +31,7 @@ def deviations(trained: Trajectory, exact: Trajectory, X, y, eta_a=1.0, eta_w=1.
     }
 
 
-def delta_drift(trained: Trajectory, eta_a=1.0, eta_w=1.0) -> np.ndarray:
+def delta_drift(trained: Trajectory, eta_a: Any = 1.0, eta_w: Any = 1.0) -> np.ndarray:
     """sup over time of |δ(t) − δ(0)|, of shape (...)."""
     eta_a, eta_w = plain(eta_a=eta_a, eta_w=eta_w)
     delta = single_neuron_delta(trained.a, trained.w, eta_a[..., None], eta_w[..., None])
@@ -36,7 +39,17 @@ def delta_drift(trained: Trajectory, eta_a=1.0, eta_w=1.0) -> np.ndarray:
 
 
 def train_at_steps(
-    a0, w0, X, y, horizon, counts: Sequence[int], records: int, *, eta_a=1.0, eta_w=1.0, device: str = "cpu"
+    a0: Any,
+    w0: Any,
+    X: Any,
+    y: Any,
+    horizon: Any,
+    counts: Sequence[int],
+    records: int,
+    *,
+    eta_a: Any = 1.0,
+    eta_w: Any = 1.0,
+    device: str = "cpu",
 ) -> list[Trajectory]:
     """Gradient descent to time ``horizon`` (a scalar or (...)) in each number of steps of ``counts``.
 
@@ -60,7 +73,14 @@ def train_at_steps(
 
 
 def exact_trajectory(
-    formula: Callable, horizon, records: int, a0, w0, beta_star, eta_a=1.0, eta_w=1.0
+    formula: Callable[..., Any],
+    horizon: Any,
+    records: int,
+    a0: Any,
+    w0: Any,
+    beta_star: Any,
+    eta_a: Any = 1.0,
+    eta_w: Any = 1.0,
 ) -> Trajectory:
     """The formula on the times at which ``train_at_steps`` reports, network by network where the horizons
     differ.

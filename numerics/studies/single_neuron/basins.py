@@ -14,12 +14,21 @@ changes (Lemma 4 of the paper).
 
 from __future__ import annotations
 
-from numerics.lab.claims import at_least, at_most
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # The cube of starts, in planes a(0) = const, each with a grid of w(0) and lines along β_*; the end of the flow; how
 # often the place on a line is halved. Shown are two starts at a(0) beside the surface, so far from it, for each δ.
-PAPER = {
+PAPER: dict[str, Any] = {
     "beta_star": [1.0, 0.25],
     "limit": 3.0,
     "heights": 13,
@@ -47,17 +56,17 @@ DIMS = {
 }
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     step = 2 * cfg["limit"] / (cfg["heights"] - 1)
     slices = [{"part": "slice", "height": -cfg["limit"] + step * k} for k in range(cfg["heights"])]
     return slices + [{"part": "pair", "delta": delta} for delta in cfg["shown_deltas"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_slice(cell, cfg) if cell["part"] == "slice" else _run_pair(cell, cfg) for cell in batch]
 
 
-def functional(a, w, beta_star):
+def functional(a: np.ndarray, w: np.ndarray, beta_star: np.ndarray) -> np.ndarray:
     """F(a, w), whose sign names the basin; a (...), w (..., d), returns (...)."""
     import numpy as np
 
@@ -65,7 +74,7 @@ def functional(a, w, beta_star):
     return w @ beta_star + 0.5 * a * (delta + np.sqrt(delta * delta + 4 * beta_star @ beta_star))
 
 
-def _run_slice(cell, cfg):
+def _run_slice(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """All starts in a plane a(0) = const: signs found and stated, and where the sign flips."""
     import numpy as np
 
@@ -95,7 +104,9 @@ def _run_slice(cell, cfg):
     return Cell(cell, values, {"sign": found, "surface": surface, "across": across})
 
 
-def _surface(height, cfg, beta_star):
+def _surface(
+    height: float, cfg: Mapping[str, Any], beta_star: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Along lines w = s β̂ + u v: where the final sign flips, by bisecting integrations and by bisecting F."""
     import numpy as np
 
@@ -104,13 +115,13 @@ def _surface(height, cfg, beta_star):
     normal = np.array([-unit[1], unit[0]])
     across = np.linspace(-cfg["limit"], cfg["limit"], cfg["lines"])
 
-    def start(position):
+    def start(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(position.shape, height), position[:, None] * unit + across[:, None] * normal
 
-    def integrated(position):
+    def integrated(position: np.ndarray) -> np.ndarray:
         return _final_sign(*start(position), cfg, beta_star)
 
-    def stated(position):
+    def stated(position: np.ndarray) -> np.ndarray:
         return np.sign(functional(*start(position), beta_star))
 
     bracket = abs(height) + 0.7, abs(height) + 1.0
@@ -121,7 +132,9 @@ def _surface(height, cfg, beta_star):
     )
 
 
-def _bisect(sign, bracket, size, steps):
+def _bisect(
+    sign: Callable[[np.ndarray], np.ndarray], bracket: Sequence[float], size: int, steps: int
+) -> np.ndarray:
     """Where ``sign`` flips from −1 to 1 between −bracket[0] and bracket[1], for each of ``size`` lines at
     once.
     """
@@ -137,7 +150,7 @@ def _bisect(sign, bracket, size, steps):
     return 0.5 * (low + high)
 
 
-def _final_sign(a, w, cfg, beta_star):
+def _final_sign(a: np.ndarray, w: np.ndarray, cfg: Mapping[str, Any], beta_star: np.ndarray) -> np.ndarray:
     """The sign of a once it and wᵀβ_* agree for every start a (n,), w (n, 2), or at ten times the horizon."""
     import numpy as np
 
@@ -156,7 +169,7 @@ def _final_sign(a, w, cfg, beta_star):
     return np.sign(flow.a[:, -1])
 
 
-def _run_pair(cell, cfg):
+def _run_pair(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """Two starts at a(0) = −4, on either side of the surface, and where they go."""
     import numpy as np
 
@@ -186,7 +199,7 @@ def _run_pair(cell, cfg):
     return Cell(cell, values, {"path_a": flow.a, "path_w": flow.w})
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The sign of a(∞) on a grid changes exactly across the stated surface."""
     slices, pairs = measured.where(part="slice"), measured.where(part="pair")
     starts = sum(slices.values("starts"))
@@ -231,18 +244,18 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     drawing = new_figure(1, 2, width=4.2, height=4.3)
-    left, right = drawing.subfigures(1, 2, width_ratios=[1.05, 1])
+    left, right = drawing.subfigures(1, 2, width_ratios=[1.05, 1])  # type: ignore[misc]  # an array of two
     slices = [cell for cell in results if cell.cell["part"] == "slice"]
     _draw_surface(left.add_subplot(projection="3d"), slices, [c for c in results if c.cell["part"] == "pair"])
     _draw_slices(right, slices)
     return drawing
 
 
-def _draw_surface(axes, slices, pairs):
+def _draw_surface(axes: Any, slices: Sequence[Cell], pairs: Sequence[Cell]) -> None:
     """The measured surface, and the paths of starts next to it."""
     import numpy as np
 
@@ -268,7 +281,7 @@ def _draw_surface(axes, slices, pairs):
     axes.view_init(elev=24, azim=-75)
 
 
-def _draw_slices(drawing, slices):
+def _draw_slices(drawing: Any, slices: list[Cell]) -> None:
     """Final signs over w(0) in four planes a(0), with the stated boundary."""
     import numpy as np
     from matplotlib.lines import Line2D
@@ -320,5 +333,5 @@ def _draw_slices(drawing, slices):
         "single_neuron.separating_surface",
     ),
 )
-def basins():
+def basins() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

@@ -10,10 +10,19 @@ gradient descent.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, between
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # The paper's setting, with its tolerance and last time; how many times are shown; in how many steps networks are
 # trained to the last time, and how often they are looked at.
@@ -45,15 +54,15 @@ DIMS = {
 QUANTITIES = ("a", "w", "ntk", "loss")
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"delta": delta} for delta in cfg["deltas"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg, device) for cell in batch]
 
 
-def _run_cell(cell, cfg, device):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any], device: str) -> Cell:
     """One δ: the closed form, two solvers and trained networks."""
     import numpy as np
 
@@ -65,7 +74,7 @@ def _run_cell(cell, cfg, device):
     X, beta_star = np.eye(2), np.array(cfg["beta_star"])
     a0, w0 = single_neuron_start(cfg["beta_0"], cell["delta"])
 
-    def exact(t):
+    def exact(t: np.ndarray) -> Any:
         return trajectory(t=t, a0=a0, w0=w0, beta_star=beta_star)
 
     solver = gradient_flow(a0, w0, X, beta_star, horizon=cfg["horizon"], rtol=cfg["rtol"], atol=cfg["rtol"])
@@ -97,14 +106,16 @@ def _run_cell(cell, cfg, device):
     return Cell(cell, values, curves)
 
 
-def _worst(flow, exact) -> float:
+def _worst(flow: Any, exact: Sequence[np.ndarray]) -> float:
     """The largest deviation of a or of any component of w, over time."""
     import numpy as np
 
     return float(max(np.abs(flow.a - exact[0]).max(), np.abs(flow.w - exact[1]).max()))
 
 
-def _descent(cfg, a0, w0, X, beta_star, device):
+def _descent(
+    cfg: Mapping[str, Any], a0: np.ndarray, w0: np.ndarray, X: np.ndarray, beta_star: np.ndarray, device: str
+) -> dict[str, Any]:
     """Deviations of trained networks from the closed form at each number of steps."""
     from derivations.single_neuron.evaluators.exact_solution import trajectory
     from numerics.studies.single_neuron.agreement import deviations, exact_trajectory, train_at_steps
@@ -118,7 +129,7 @@ def _descent(cfg, a0, w0, X, beta_star, device):
     return {"descent_step": [cfg["horizon"] / count for count in cfg["step_counts"]], **errors}
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What the paper says of these figures, and what makes the measurement count."""
     low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
     return [
@@ -134,7 +145,7 @@ def claims(measured):
     ]
 
 
-def _closed_form_claims(measured):
+def _closed_form_claims(measured: Measurements) -> list[Claim]:
     """The paper's solver, a tighter one and trained networks on the closed form."""
     return [
         at_most(
@@ -164,7 +175,7 @@ def _closed_form_claims(measured):
     ]
 
 
-def _kernel_claims(measured, low, high):
+def _kernel_claims(measured: Measurements, low: float, high: float) -> list[Claim]:
     """How much the kernel moves at the smallest, the vanishing and the largest δ, and when."""
     kernel = {delta: measured.value("kernel_at_end", delta=delta) for delta in (low, 0, high)}
     late = {delta: measured.value("kernel_half_time", delta=delta) for delta in (low, 0)}
@@ -196,12 +207,12 @@ def _kernel_claims(measured, low, high):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import delta_colors, delta_legend, new_figure
 
     colors = delta_colors([cell.cell["delta"] for cell in results])
     drawing = new_figure(2, 4, width=2.6, height=2.6)
-    top, bottom = drawing.subfigures(2, 1, height_ratios=[1.15, 1])
+    top, bottom = drawing.subfigures(2, 1, height_ratios=[1.15, 1])  # type: ignore[misc]  # an array of two
     shown = _three(results)
     for place, cell in enumerate(shown, start=1):
         _parameter_space(top.add_subplot(1, 3, place, projection="3d"), cell, colors)
@@ -212,19 +223,19 @@ def figure(results):
     return drawing
 
 
-def _three(results):
+def _three(results: Sequence[Cell]) -> list[Cell]:
     """One downstream, the balanced and one upstream cell: |δ| = 2 if it is there, as in the paper."""
     ordered = sorted(results, key=lambda cell: (abs(abs(cell.cell["delta"]) - 2), cell.cell["delta"]))
     signs = [[cell for cell in ordered if _sign(cell.cell["delta"]) == sign] for sign in (-1, 0, 1)]
     return [group[0] for group in signs if group]
 
 
-def _sign(value) -> int:
+def _sign(value: float) -> int:
     """The sign of a number, 0 for 0."""
     return int(math.copysign(1, value)) if value else 0
 
 
-def _parameter_space(axes, cell, colors):
+def _parameter_space(axes: Any, cell: Cell, colors: Mapping[float, Any]) -> None:
     """One path on its hyperboloid, with the minima dashed."""
     import numpy as np
 
@@ -243,7 +254,7 @@ def _parameter_space(axes, cell, colors):
     axes.view_init(elev=18, azim=-50)
 
 
-def _time_panels(panels, results, colors):
+def _time_panels(panels: Sequence[Axes], results: Sequence[Cell], colors: Mapping[float, Any]) -> None:
     """Signed magnitude, cosine and kernel distance over time, by the paper's solver and exactly."""
     import numpy as np
 
@@ -261,7 +272,7 @@ def _time_panels(panels, results, colors):
     style(panels[2], xlabel="$t$", ylabel="$S(0, t)$", title="kernel distance")
 
 
-def _function_space(axes, results, colors):
+def _function_space(axes: Axes, results: Sequence[Cell], colors: Mapping[float, Any]) -> None:
     """Paths of β over the contours of the loss."""
     import numpy as np
 
@@ -289,5 +300,5 @@ def _function_space(axes, results, colors):
         "single_neuron.kernel_distance",
     ),
 )
-def full_rank():
+def full_rank() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

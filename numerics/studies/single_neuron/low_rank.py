@@ -9,14 +9,23 @@ networks confirm it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between, differences
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, between, differences
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
 # The paper's data, start, tolerance and last time; when the tight flow ends; steps of training up to the paper's time.
-PAPER = {
+PAPER: dict[str, Any] = {
     "deltas": [-4, -2, -1, 0, 1, 2, 4],
     "X": [[0.5, 1.0]],
     "y": [1.1],
@@ -34,15 +43,15 @@ SCALES = {
 DIMS = {"beta": ("time", "component"), "beta_limit": ("component",), "beta_0": ("component",)}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"delta": delta} for delta in cfg["deltas"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg, device) for cell in batch]
 
 
-def _run_cell(cell, cfg, device):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any], device: str) -> Cell:
     """One δ: the closed-form limit, two solvers and trained networks."""
     import numpy as np
 
@@ -87,7 +96,7 @@ def _run_cell(cell, cfg, device):
     return Cell(cell, values, {"beta": path.beta, "beta_limit": limit, "beta_0": beta_0})
 
 
-def _solutions(X, y):
+def _solutions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The shortest solution in the plane, and the unit vector along the line of all solutions."""
     import numpy as np
 
@@ -95,7 +104,7 @@ def _solutions(X, y):
     return shortest, np.array([-shortest[1], shortest[0]]) / np.linalg.norm(shortest)
 
 
-def printed_alpha(shortest, null, beta_0, delta):
+def printed_alpha(shortest: np.ndarray, null: np.ndarray, beta_0: np.ndarray, delta: float) -> float:
     """The coordinate of β(∞) along the null direction, as the paper prints it (appendix A.4.4)."""
     import numpy as np
 
@@ -105,14 +114,14 @@ def printed_alpha(shortest, null, beta_0, delta):
     return k * np.sqrt(half + np.sqrt(half**2 + shortest @ shortest))
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """β(∞) moves from the projection of β(0) through the balanced solution to the direction of β(0), as
     predicted.
     """
     return [*_limit_claims(measured), *_bias_claims(measured)]
 
 
-def _limit_claims(measured):
+def _limit_claims(measured: Measurements) -> list[Claim]:
     """The closed form of β(∞) on the paper's solver, on a tighter one and on trained networks."""
     gaps = differences(measured.values("alpha_rk45"), measured.values("alpha_closed_form"))
     return [
@@ -146,7 +155,7 @@ def _limit_claims(measured):
     ]
 
 
-def _bias_claims(measured):
+def _bias_claims(measured: Measurements) -> list[Claim]:
     """Which solution is selected far upstream, far downstream, and in between."""
     low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
     ordered = sorted(measured, key=lambda row: row.cell["delta"])
@@ -181,7 +190,7 @@ def _bias_claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
 
     from numerics.lab.figures import delta_colors, delta_legend, measured, new_figure, style
@@ -218,7 +227,7 @@ def figure(results):
     return drawing
 
 
-def _along_line(axes, results, colors):
+def _along_line(axes: Axes, results: Sequence[Cell], colors: Mapping[float, Any]) -> None:
     """|α(∞)| against δ: measured, the printed closed form, and the two ends."""
     import numpy as np
 
@@ -251,5 +260,5 @@ def _along_line(axes, results, colors):
         "single_neuron.vanishing_initialization",
     ),
 )
-def low_rank():
+def low_rank() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

@@ -11,11 +11,20 @@ way. With the size s of the start the distance to the shortest solution vanishes
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, between
 from numerics.lab.order import fit_order
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # The paper's problem at each δ, and from starts of each size at three of them; random problems; the ends of the flows.
 PAPER = {
@@ -40,7 +49,7 @@ SCALES = {"smoke": {**PAPER, **SMOKE}, "laptop": PAPER, "paper": PAPER}
 ERROR = 1e-8
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A sign of −1 turns a alone, so that the predictor starts from −s β(0)."""
     grid = [{"problem": "paper", "size": 1.0, "delta": delta, "sign": 1} for delta in cfg["deltas"]]
     grid += [
@@ -58,11 +67,13 @@ def cells(cfg):
     return grid
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg) for cell in batch]
 
 
-def _problem(cell, cfg):
+def _problem(
+    cell: Mapping[str, Any], cfg: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Data, labels, start and horizon of a cell; the random ones have singular values between ½ and 1."""
     import numpy as np
 
@@ -76,7 +87,7 @@ def _problem(cell, cfg):
     return X, generator.standard_normal(3), beta_0 / np.linalg.norm(beta_0), cfg["random_horizon"]
 
 
-def _run_cell(cell, cfg):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """One start: where the flow ends, and how far that is from the shortest solution and from the start."""
     import numpy as np
 
@@ -104,7 +115,7 @@ def _run_cell(cell, cfg):
     return Cell(cell, values, {})
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The tradeoff over δ, and the three rates at which it disappears with the size of the start."""
     random = [row for row in measured if row.cell["problem"] != "paper"]
     return [
@@ -127,7 +138,7 @@ def claims(measured):
     ]
 
 
-def _tradeoff_claims(measured):
+def _tradeoff_claims(measured: Measurements) -> list[Claim]:
     """Over δ the solution goes from the direction of the start to the shortest one."""
     line = sorted(measured.where(problem="paper", size=1.0), key=lambda row: row.cell["delta"])
     distance, angle, projection = (
@@ -164,7 +175,7 @@ def _tradeoff_claims(measured):
     ]
 
 
-def _vanishing_claims(measured):
+def _vanishing_claims(measured: Measurements) -> list[Claim]:
     """How the distance to the shortest solution falls with the size of the start, below, at and above δ = 0."""
     rates = {delta: _rate(measured, delta) for delta in (-1, 0, 1)}
     return [
@@ -196,7 +207,7 @@ def _vanishing_claims(measured):
     ]
 
 
-def _rate(measured, delta) -> float:
+def _rate(measured: Measurements, delta: float) -> float:
     """The order in the size of the start with which the distance to the shortest solution vanishes at one δ."""
     rows = sorted(measured.where(problem="paper", delta=delta), key=lambda row: row.cell["size"])[:3]
     return fit_order(
@@ -204,7 +215,7 @@ def _rate(measured, delta) -> float:
     )[0]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     drawing = new_figure(1, 3, width=3.3, height=3.0)
@@ -214,7 +225,7 @@ def figure(results):
     return drawing
 
 
-def _over_delta(panels, results):
+def _over_delta(panels: Sequence[Axes], results: Sequence[Cell]) -> None:
     """Distance and angle over δ, measured and exact."""
     import numpy as np
 
@@ -231,7 +242,7 @@ def _over_delta(panels, results):
     for delta in deltas:
         a0, w0 = single_neuron_start(beta_0, delta)
         limits.append(implicit_bias(X=X, y=y, a0=a0, w0=w0))
-    limits = np.array(limits)
+    limits = np.array(limits)  # type: ignore[assignment]  # an array from here on
     cosine = limits @ beta_0 / (np.linalg.norm(limits, axis=-1) * np.linalg.norm(beta_0))
     exact = (
         np.linalg.norm(limits - shortest, axis=-1) / np.linalg.norm(shortest),
@@ -256,7 +267,7 @@ def _over_delta(panels, results):
     style(panels[1], xlabel=r"$\delta$", ylabel="angle (degrees)", title=r"from the direction of $\beta(0)$")
 
 
-def _over_size(axes, results):
+def _over_size(axes: Axes, results: Sequence[Cell]) -> None:
     """The distance over the size of the start, with the predicted powers."""
     import numpy as np
 
@@ -294,5 +305,5 @@ def _over_size(axes, results):
         "single_neuron.vanishing_initialization",
     ),
 )
-def tradeoff():
+def tradeoff() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims={})

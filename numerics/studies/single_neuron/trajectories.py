@@ -14,9 +14,17 @@ shows the latter.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # Angles in units of π; the printed norm of β_* and that of the authors' code; their tolerance and last time.
 PAPER = {
@@ -36,7 +44,7 @@ NAMES = ("nu", "varphi", "zeta", "a", "w1", "w2")
 DIMS = {"t": ("time",), **{name + end: ("time",) for name in NAMES for end in ("", "_rk45")}}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"target_norm": norm, "start_angle": angle, "delta": delta}
         for norm in cfg["target_norms"]
@@ -45,11 +53,11 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg) for cell in batch]
 
 
-def _run_cell(cell, cfg):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """One δ and one start: the closed form on the paper's solver and on a tighter one."""
     import numpy as np
 
@@ -61,7 +69,9 @@ def _run_cell(cell, cfg):
     beta_star = cell["target_norm"] * _direction(cfg["target_angle"])
     a0, w0 = single_neuron_start(_direction(cell["start_angle"]), cell["delta"])
 
-    def both(tolerance, **points):
+    def both(
+        tolerance: float, **points: Any
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         flow = gradient_flow(a0, w0, np.eye(2), beta_star, rtol=tolerance, atol=tolerance, **points)
         exact = trajectory(t=flow.t, a0=a0, w0=w0, beta_star=beta_star)
         return (
@@ -86,7 +96,7 @@ def _run_cell(cell, cfg):
     return Cell(cell, values, curves)
 
 
-def _direction(turns_of_pi: float):
+def _direction(turns_of_pi: float) -> np.ndarray:
     """The unit vector at an angle given in units of π, exact on the axes."""
     import numpy as np
 
@@ -94,7 +104,7 @@ def _direction(turns_of_pi: float):
     return np.where(np.abs(vector) < 1e-15, 0.0, vector)
 
 
-def _variables(a, w, beta_star, delta):
+def _variables(a: np.ndarray, w: np.ndarray, beta_star: np.ndarray, delta: float) -> dict[str, np.ndarray]:
     """ν, φ, ζ, a, w₁ and w₂ over time, φ not a number at δ = 0."""
     import numpy as np
 
@@ -106,7 +116,7 @@ def _variables(a, w, beta_star, delta):
     return {"nu": nu, "varphi": varphi, "zeta": zeta, "a": a, "w1": w[:, 0], "w2": w[:, 1]}
 
 
-def _gap(name, measured, exact):
+def _gap(name: str, measured: np.ndarray, exact: np.ndarray) -> float:
     """sup over time of the deviation, chordal for ν."""
     import numpy as np
 
@@ -116,7 +126,7 @@ def _gap(name, measured, exact):
     return float(gap.max())
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Theory and simulation coincide for every variable, every row, and δ < 0, = 0, > 0."""
     symbols = {
         "nu": "ν (on the projective line)",
@@ -166,12 +176,12 @@ def claims(measured):
     ]
 
 
-def _largest(measured, name: str) -> float:
+def _largest(measured: Measurements, name: str) -> float:
     """The largest value, over the cells in which it exists."""
     return max(row.values[name] for row in measured if name in row.values)
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import EXACT, delta_colors, delta_legend, measured, new_figure, style
 
     labels = {
@@ -214,7 +224,7 @@ def figure(results):
     return drawing
 
 
-def _broken(name, curve):
+def _broken(name: str, curve: np.ndarray) -> np.ndarray:
     """ν without the line that would join +∞ to −∞ across its pole."""
     import numpy as np
 
@@ -234,6 +244,6 @@ def _broken(name, curve):
         "single_neuron.special_cases",
     ),
 )
-def trajectories():
+def trajectories() -> Plan:
     absent = ("crossing_time",)
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, absent=absent)

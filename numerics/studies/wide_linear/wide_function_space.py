@@ -9,13 +9,22 @@ wide as its inputs and outputs the paths for δ and −δ coincide; those for δ
 
 from __future__ import annotations
 
-from numerics.lab.claims import at_least, at_most
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+
 # Singular values of β_*; the size of β(0) and its overlaps with the modes; the number of data; in how many steps
 # networks are trained to the horizon, and how often they are looked at.
-PAPER = {
+PAPER: dict[str, Any] = {
     "deltas": [-16, -4, -1, 0, 1, 4, 16],
     "strengths": [2.0, 1.0],
     "start": 0.02,
@@ -40,11 +49,11 @@ DIMS = {
 }
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"delta": delta} for delta in cfg["deltas"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     import numpy as np
 
     task = _task(cfg)
@@ -57,7 +66,14 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def _cell(cell, cfg, task, A, W, runs):
+def _cell(
+    cell: Mapping[str, Any],
+    cfg: Mapping[str, Any],
+    task: tuple[np.ndarray, ...],
+    A: np.ndarray,
+    W: np.ndarray,
+    runs: Sequence[Mapping[str, np.ndarray]],
+) -> Cell:
     """One δ: trained networks against the exact solution, and the path of the latter."""
     import numpy as np
 
@@ -81,7 +97,7 @@ def _cell(cell, cfg, task, A, W, runs):
     return Cell(cell, values, curves)
 
 
-def _task(cfg):
+def _task(cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Whitened inputs, labels, β_* and β(0). The modes of β_* are rotated against the axes, and β(0) overlaps with
     both of them and mixes them.
     """
@@ -94,7 +110,7 @@ def _task(cfg):
     return X, X @ beta_star, beta_star, cfg["start"] * left @ np.array(cfg["overlaps"]) @ right.T
 
 
-def _frames(cfg):
+def _frames(cfg: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
     """The singular vectors of β_*, in columns."""
     import numpy as np
 
@@ -102,7 +118,7 @@ def _frames(cfg):
     return tuple(np.linalg.qr(generator.standard_normal((2, 2)))[0] for _ in range(2))
 
 
-def _modes(beta, cfg):
+def _modes(beta: np.ndarray, cfg: Mapping[str, Any]) -> np.ndarray:
     """The overlaps u_iᵀβv_i with the modes of β_*."""
     import numpy as np
 
@@ -110,7 +126,7 @@ def _modes(beta, cfg):
     return np.einsum("di,...dc,ci->...i", left, beta, right)
 
 
-def _start(beta_0, delta):
+def _start(beta_0: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights with WᵀA = β(0) and AAᵀ − WWᵀ = δI: A is the root of AᵀA = δ/2 + √(β(0)ᵀβ(0) + δ²/4)."""
     import numpy as np
 
@@ -121,7 +137,9 @@ def _start(beta_0, delta):
     return A, np.linalg.solve(A.T, beta_0.T)
 
 
-def _exact(cfg, A, W, beta_star, delta):
+def _exact(
+    cfg: Mapping[str, Any], A: np.ndarray, W: np.ndarray, beta_star: np.ndarray, delta: float
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Times and the exact β, preconditioner M and singular values of β of one network."""
     import numpy as np
 
@@ -134,7 +152,9 @@ def _exact(cfg, A, W, beta_star, delta):
     return times, {"beta": beta, "M": M, "singular_values": np.linalg.svd(beta, compute_uv=False)}
 
 
-def _trained(cfg, A, W, task, count):
+def _trained(
+    cfg: Mapping[str, Any], A: np.ndarray, W: np.ndarray, task: tuple[np.ndarray, ...], count: int
+) -> dict[str, np.ndarray]:
     """The same of networks (K, ...) trained in ``count`` steps, at the same times: (T, K, ...)."""
     import numpy as np
 
@@ -150,7 +170,7 @@ def _trained(cfg, A, W, task, count):
         step=cfg["horizon"] / count,
         steps=count,
         record=range(0, count + 1, count // cfg["records"]),
-        observe=lambda network: {"A": network.A, "W": network.W},
+        observe=lambda network: {"A": network.A, "W": network.W},  # type: ignore[attr-defined]  # of this network
     )
     A, W = path["A"], path["W"]
     one, turned = np.eye(2), (0, 1, 3, 2)
@@ -159,12 +179,12 @@ def _trained(cfg, A, W, task, count):
     return {"beta": beta, "M": M, "singular_values": np.linalg.svd(beta, compute_uv=False)}
 
 
-def _first(times, reached) -> float | None:
+def _first(times: np.ndarray, reached: np.ndarray) -> float | None:
     """The first of the times that is reached, None if none is."""
     return float(times[reached.argmax()]) if reached.any() else None
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Lazy at large balances of both signs, rich and one mode after the other at none."""
     low, high = min(measured.coordinates("delta")), max(measured.coordinates("delta"))
     balanced = measured.where(delta=0)[0].values
@@ -211,7 +231,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import EXACT, delta_colors, delta_legend, measured, new_figure, style
 
     colors = delta_colors([cell.cell["delta"] for cell in results])
@@ -244,5 +264,5 @@ def figure(results):
         "wide_linear.singular_value_dynamics",
     ),
 )
-def wide_function_space():
+def wide_function_space() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -10,8 +10,17 @@ delayed rich, if less than a tenth of the largest distance was reached after ten
 
 from __future__ import annotations
 
-from numerics.lab.claims import at_least, at_most
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurement, Measurements, at_least, at_most
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # Shapes (h, d, c); the size of large balances, in units of |β_k|; n inputs; when rich networks have begun to learn; and
 # when the flow ends, for large balances in units of their size.
@@ -35,7 +44,7 @@ REGIMES = ("lazy", "delayed rich", "rich")
 DIMS = {"kernel_distance": ("moment",), "moment": ("moment",)}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"h": h, "d": d, "c": c, "balance": balance, "seed": seed}
         for h, d, c in cfg["shapes"]
@@ -45,11 +54,11 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg) for cell in batch]
 
 
-def _run_cell(cell, cfg):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """One network: the regime told before training, and the one measured."""
     import numpy as np
 
@@ -85,7 +94,7 @@ def _run_cell(cell, cfg):
     return Cell(cell, values, {"kernel_distance": S, "moment": moments})
 
 
-def _signs(balance, h):
+def _signs(balance: str, h: int) -> np.ndarray:
     """The sign of the balance of every neuron, (h,), 0 for none."""
     import numpy as np
 
@@ -94,21 +103,21 @@ def _signs(balance, h):
     return {"positive": 1.0, "negative": -1.0, "none": 0.0}[balance] * np.ones(h)
 
 
-def _unit(vectors):
+def _unit(vectors: np.ndarray) -> np.ndarray:
     """Vectors (..., n) divided by their norms."""
     import numpy as np
 
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def _half(kappa, delta):
+def _half(kappa: np.ndarray, delta: np.ndarray) -> np.ndarray:
     """√((κ + δ) / 2) with κ = √(δ² + 4), without cancellation."""
     import numpy as np
 
     return np.sqrt(np.where(delta >= 0, (kappa + delta) / 2, 2 / (kappa - delta)))
 
 
-def _kernel_distances(A, W, X):
+def _kernel_distances(A: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
     """S(0, t) of K = AᵀA ⊗ XXᵀ + I ⊗ XWᵀWXᵀ at every moment."""
     import numpy as np
 
@@ -122,14 +131,14 @@ def _kernel_distances(A, W, X):
     return kernel_distance(kernels[:1], kernels)
 
 
-def _measured(S, early) -> str:
+def _measured(S: np.ndarray, early: float) -> str:
     """The regime of a network with the kernel distances S (T,), of which ``early`` is the largest of the early ones."""
     if S.max() < LAZY_BELOW:
         return "lazy"
     return "delayed rich" if early < DELAYED_BELOW * S.max() else "rich"
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The answers before training are right, and the paper's cases are among them."""
     wrong = sum(row.values["predicted"] != row.values["measured"] for row in measured)
     none = measured.where(balance="none")
@@ -162,12 +171,12 @@ def claims(measured):
     ]
 
 
-def _count(rows, regime):
+def _count(rows: Iterable[Measurement], regime: str) -> int:
     """How many networks were in a regime."""
     return sum(row.values["measured"] == regime for row in rows)
 
 
-def _one_sided_claims(rows):
+def _one_sided_claims(rows: Sequence[Measurement]) -> list[Claim]:
     """Large balances of one sign: lazy with neurons enough, delayed rich without."""
     wide = [row for row in rows if row.cell["h"] >= max(row.cell["d"], row.cell["c"])]
     easy = [
@@ -200,7 +209,7 @@ def _one_sided_claims(rows):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
     from matplotlib.lines import Line2D
 
@@ -247,5 +256,5 @@ def figure(results):
         "wide_linear.delayed_rich_regime",
     ),
 )
-def wide_regimes():
+def wide_regimes() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS)

@@ -10,10 +10,19 @@ neuron's weights can be scaled against each other without changing what it compu
 
 from __future__ import annotations
 
-from numerics.lab.claims import Measurements, at_most, differences, mean_at_least, mean_at_most
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurements, at_most, differences, mean_at_least, mean_at_most
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.training.continual import ACTIVATIONS, NONLINEAR, SETTING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # Each task takes the time ``horizon`` (τ = 1), in each of the numbers of steps.
 PAPER = {
@@ -30,7 +39,7 @@ SCALES = {
 DIMS: dict[str, tuple[str, ...]] = {}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"activation": kind, "steps": steps, "seed": seed}
         for kind in ACTIVATIONS
@@ -39,7 +48,7 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.training.continual import drawn_sequences, imbalance, neuron_imbalance, train_sequence
 
     X, Y, W1, W2 = drawn_sequences(batch, cfg, 2, 55)
@@ -64,7 +73,7 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Linear networks stay in balance up to their step, the others leave it, the neurons of a ReLU network do not."""
     *_, coarse, fine = sorted(measured.distinct("steps"))
     return [
@@ -81,7 +90,7 @@ def claims(measured):
     ]
 
 
-def _linear_claims(linear, fine):
+def _linear_claims(linear: Measurements, fine: int) -> list[Claim]:
     """Linear networks stay in balance up to their step."""
     return [
         order_claim(
@@ -98,7 +107,7 @@ def _linear_claims(linear, fine):
     ]
 
 
-def _nonlinear_claims(coarse, fine):
+def _nonlinear_claims(coarse: Measurements, fine: Measurements) -> list[Claim]:
     """The others leave it, and not because of their step."""
     return [
         *(
@@ -129,7 +138,7 @@ def _nonlinear_claims(coarse, fine):
     ]
 
 
-def _neuron_claims(relu, tanh):
+def _neuron_claims(relu: Measurements, tanh: Measurements) -> list[Claim]:
     """The neurons of a ReLU network keep their own part of the balance, those of a tanh network do not."""
     return [
         order_claim(
@@ -149,14 +158,14 @@ def _neuron_claims(relu, tanh):
     ]
 
 
-def _means(rows, name):
+def _means(rows: Measurements, name: str) -> tuple[list[float], list[float]]:
     """The steps, and the means over networks at each of them."""
     groups = [rows.where(steps=count) for count in sorted(rows.distinct("steps"))]
     means = [sum(group.values(name)) / len(group) for group in groups]
     return [group[0].values["step"] for group in groups], means
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure, style
 
     measured = Measurements(results)
@@ -177,7 +186,7 @@ def figure(results):
     return drawing
 
 
-def _draw_stages(axes, measured):
+def _draw_stages(axes: Axes, measured: Measurements) -> None:
     """Every network before, between and after its tasks, and the means."""
     import numpy as np
 
@@ -203,7 +212,7 @@ def _draw_stages(axes, measured):
     axes.set(xticks=range(3), xticklabels=["before", "after one", "after two"], ylim=(-0.03, 1.0))
 
 
-def _draw_order(axes, measured, name):
+def _draw_order(axes: Axes, measured: Measurements, name: str) -> None:
     """Means over networks against the step, with the range of eight tenths of them."""
     import numpy as np
 
@@ -227,7 +236,7 @@ def _draw_order(axes, measured, name):
     title="The balance of the layers before and after two tasks, in linear, tanh and ReLU networks",
     confronts=("prior_knowledge.conserved_balance",),
 )
-def continual_balance():
+def continual_balance() -> Plan:
     return Plan(
         scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
         shared=("activation", "steps"),

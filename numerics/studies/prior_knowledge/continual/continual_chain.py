@@ -12,16 +12,34 @@ The cells of the part "square" measure this: networks that have learned one task
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between, mean, mean_at_least
+from numerics.lab.claims import (
+    Claim,
+    Measurement,
+    Measurements,
+    at_least,
+    at_most,
+    between,
+    mean,
+    mean_at_least,
+)
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.training.continual import SETTING
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
 # Each of the tasks takes the time ``horizon`` (τ = 1), in each number of steps, of which ``records`` are kept. "square"
 # networks of N inputs and outputs learn their second task at each rate and are looked at ``every`` so much time.
-PAPER = {
+PAPER: dict[str, Any] = {
     **SETTING,
     "tasks": 4,
     "horizon": 15.0,
@@ -55,18 +73,18 @@ DIMS = {
 }
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         *({"part": "sequence", "seed": seed} for seed in cfg["seeds"]),
         *({"part": "square", "seed": seed} for seed in cfg["square_seeds"]),
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return _run_squares(batch, cfg) if batch[0]["part"] == "square" else _run_sequences(batch, cfg, device)
 
 
-def _run_sequences(batch, cfg, device):
+def _run_sequences(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str) -> list[Cell]:
     """All networks at once, trained with each number of steps, each against the exact chain."""
     from numerics.training.continual import drawn_sequences
 
@@ -78,7 +96,15 @@ def _run_sequences(batch, cfg, device):
     ]
 
 
-def _compared(cell, cfg, X, Y, W1, W2, trained):
+def _compared(
+    cell: Mapping[str, Any],
+    cfg: Mapping[str, Any],
+    X: np.ndarray,
+    Y: np.ndarray,
+    W1: np.ndarray,
+    W2: np.ndarray,
+    trained: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> Cell:
     """One network, trained with each number of steps, against the exact chain."""
     import numpy as np
 
@@ -89,7 +115,7 @@ def _compared(cell, cfg, X, Y, W1, W2, trained):
     tasks, times = correlation(X, Y), np.linspace(0.0, T, cfg["records"] + 1)
     exact = _chain(times, W1, W2, tasks)
     restarted = _chain(times, W1, W2, tasks, restart=True)
-    goal, goal_losses = exact[1] @ exact[0], losses(*exact, X, Y, "linear")
+    goal, goal_losses = exact[1] @ exact[0], losses(*exact, X, Y, "linear")  # type: ignore[arg-type, call-arg]  # two layers
     functions = [B @ A for A, B in trained]
     found = [losses(A, B, X, Y, "linear") for A, B in trained]
     ends = np.arange(1, K + 1) * times.size - 1
@@ -120,7 +146,14 @@ def _compared(cell, cfg, X, Y, W1, W2, trained):
     return Cell(cell, values, curves)
 
 
-def _chain(times, W1, W2, tasks, *, restart=False):
+def _chain(
+    times: np.ndarray,
+    W1: np.ndarray,
+    W2: np.ndarray,
+    tasks: Iterable[tuple[np.ndarray, np.ndarray]],
+    *,
+    restart: bool = False,
+) -> tuple[np.ndarray, ...]:
     """The exact weights at ``times`` of every task, one after the other; with ``restart`` every task begins with the
     first weights, which is not what is claimed.
     """
@@ -135,7 +168,15 @@ def _chain(times, W1, W2, tasks, *, restart=False):
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def _descents(W1, W2, X, Y, count, cfg, device):
+def _descents(
+    W1: np.ndarray,
+    W2: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    count: int,
+    cfg: Mapping[str, Any],
+    device: str,
+) -> tuple[np.ndarray, ...]:
     """The weights of gradient descent at the same times, ``count`` steps a task, of all networks."""
     import numpy as np
 
@@ -149,11 +190,11 @@ def _descents(W1, W2, X, Y, count, cfg, device):
                 record=record, device=device,
             )
         )  # fmt: skip
-        here = tuple(W[:, -1] for W in parts[-1])
+        here = tuple(W[:, -1] for W in parts[-1])  # type: ignore[assignment]  # two layers
     return tuple(np.concatenate(part, 1) for part in zip(*parts, strict=True))
 
 
-def _run_squares(batch, cfg):
+def _run_squares(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """Networks with as many inputs as outputs that have learned one task, and how long they need for the next."""
     import numpy as np
 
@@ -171,7 +212,7 @@ def _run_squares(batch, cfg):
         last = stride * (moments.size - 1)
         A, B = descend(W1, W2, second, rate=rate, steps=last, record=range(0, last + 1, stride))
         excess.append(((B @ A - second[:, None]) ** 2).sum((-2, -1)) / 2)
-    excess = np.stack(excess, 1)
+    excess = np.stack(excess, 1)  # type: ignore[assignment]  # an array from here on
     late = excess > weakest[:, None, None] ** 2 / 4
     times = moments[late.shape[-1] - 1 - np.argmax(late[..., ::-1], -1)]
     return [
@@ -182,7 +223,7 @@ def _run_squares(batch, cfg):
                 "learnable": bool(foretold.learnable[place]),
                 "weakest": float(weakest[place]),
                 "excess_foretold": float(foretold.excess_loss[place]),
-                "excess_at_end": excess[place, :, -1].tolist(),
+                "excess_at_end": excess[place, :, -1].tolist(),  # type: ignore[call-overload]  # an array by now
                 "time_to_learn": times[place].tolist(),
             },
             {"t_square": moments, "excess": excess[place]},
@@ -191,7 +232,7 @@ def _run_squares(batch, cfg):
     ]
 
 
-def _square_pair(seed, cfg):
+def _square_pair(seed: int, cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Weights that have learned a first task, in balance, that task and another one."""
     import numpy as np
 
@@ -201,12 +242,12 @@ def _square_pair(seed, cfg):
     generator = np.random.default_rng([seed, 52])
     R = orthonormal(N_h, N, generator)
     U, V, Q, S = (orthonormal(N, N, generator) for _ in range(4))
-    s, other = (generator.uniform(*cfg["strengths"], N) for _ in range(2))
+    s, other = (generator.uniform(*cfg["strengths"], N) for _ in range(2))  # type: ignore[call-overload]  # two bounds
     root = np.sqrt(s)
     return (R * root) @ V.T, (U * root) @ R.T, (U * s) @ V.T, (Q * other) @ S.T
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The chain is exact, earlier tasks are forgotten, and square networks get stuck where the theory says."""
     chains = measured.where(part="sequence")
     return [
@@ -217,7 +258,7 @@ def claims(measured):
     ]
 
 
-def _chain_claims(chains):
+def _chain_claims(chains: Measurements) -> list[Claim]:
     """Trained networks are on the exact chain of solutions."""
     return [
         order_claim(
@@ -240,7 +281,7 @@ def _chain_claims(chains):
     ]
 
 
-def _forgetting_claims(chains):
+def _forgetting_claims(chains: Measurements) -> list[Claim]:
     """What one task does to the loss of the others."""
     return [
         at_least(
@@ -259,7 +300,7 @@ def _forgetting_claims(chains):
     ]
 
 
-def _checks(chains):
+def _checks(chains: Measurements) -> list[Claim]:
     """Every task is learned, and where it begins can be told from the curves."""
     return [
         at_most(
@@ -280,7 +321,7 @@ def _checks(chains):
     ]
 
 
-def _square_claims(squares):
+def _square_claims(squares: Measurements) -> list[Claim]:
     """Networks with as many inputs as outputs are stuck where the determinants say, and then wait for their step."""
     stuck = [row for row in squares if row.values["opposite"]]
     free = [row for row in squares if not row.values["opposite"]]
@@ -312,13 +353,13 @@ def _square_claims(squares):
     ]
 
 
-def _delays(row):
+def _delays(row: Measurement) -> list[float]:
     """How much later the missed mode was learned at every halving of the step, in units of ln 2 / s."""
     times = row.values["time_to_learn"]
     return [(b - a) * row.values["weakest"] / math.log(2) for a, b in pairwise(times)]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     chain = next(cell for cell in results if cell.cell["part"] == "sequence")
@@ -334,7 +375,7 @@ def figure(results):
 TASK_COLORS = ("#1b6ca8", "#d1495b", "#3a8f5c", "#9467bd")
 
 
-def _draw_chain(top, bottom, cell):
+def _draw_chain(top: Axes, bottom: Axes, cell: Cell) -> None:
     """The function and all losses of one network over its tasks, dotted where exact."""
     import numpy as np
     from matplotlib.lines import Line2D
@@ -369,7 +410,7 @@ def _draw_chain(top, bottom, cell):
     bottom.legend(handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper center")
 
 
-def _draw_deviations(axes, results):
+def _draw_deviations(axes: Axes, results: Sequence[Cell]) -> None:
     """How far every network is from the exact chain, against the step."""
     import numpy as np
 
@@ -390,7 +431,7 @@ def _draw_deviations(axes, results):
     style(axes, xlabel="step $h$ ($10^{-3}$)", title="deviation from the chain")
 
 
-def _draw_square(axes, results):
+def _draw_square(axes: Axes, results: Sequence[Cell]) -> None:
     """A network that learns its second task, and one that the exact flow leaves stuck, trained with each step."""
     from numerics.lab.figures import style
 
@@ -418,7 +459,7 @@ def _draw_square(axes, results):
         "prior_knowledge.loss_of_another_task",
     ),
 )
-def continual_chain():
+def continual_chain() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -19,10 +19,18 @@ seen.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import Measurements, at_least, at_most, differences, mean_at_least
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, differences, mean_at_least
 from numerics.lab.study import Cell, Plan, study
 from numerics.training.continual import ACTIVATIONS, NONLINEAR, SETTING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # At every noise each task is learned in ``steps`` steps of the size ``rate``.
 PAPER = {
@@ -40,7 +48,7 @@ SCALES = {
 DIMS: dict[str, tuple[str, ...]] = {}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"activation": kind, "noise": noise, "seed": seed}
         for kind in ACTIVATIONS
@@ -49,7 +57,7 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.training.continual import foretold_and_measured
 
     foretold, L = foretold_and_measured(batch, {**cfg, "noise": batch[0]["noise"]}, 2, 54, device)
@@ -69,12 +77,12 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def excess(rows):
+def excess(rows: Measurements) -> list[float]:
     """How much more was forgotten than foretold, network by network."""
     return differences(rows.values("measured"), rows.values("foretold"))
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Linear networks on the diagonal, the others off it, and on which side of it."""
     linear = measured.where(activation="linear")
     return [
@@ -113,7 +121,7 @@ def claims(measured):
     ]
 
 
-def _more_claims(noisy):
+def _more_claims(noisy: Measurements) -> list[Claim]:
     """Nonlinear networks forget more of the tasks of which a linear map leaves the loss ½."""
     return [
         *(
@@ -139,7 +147,7 @@ def _more_claims(noisy):
     ]
 
 
-def _noise_claims(plain, loudest):
+def _noise_claims(plain: Measurements, loudest: Measurements) -> list[Claim]:
     """Whether they forget more of linear tasks too, and more the more a linear map leaves."""
     return [
         *(
@@ -166,12 +174,12 @@ def _noise_claims(plain, loudest):
     ]
 
 
-def _rms(values):
+def _rms(values: Sequence[float]) -> float:
     """The root mean square."""
     return math.sqrt(math.fsum(value * value for value in values) / len(values))
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure, style
 
     measured = Measurements(results)
@@ -192,7 +200,7 @@ def figure(results):
     return drawing
 
 
-def _scatter(axes, rows):
+def _scatter(axes: Axes, rows: Measurements) -> None:
     """Measured against foretold forgetting, a dot a network."""
     from matplotlib.ticker import MultipleLocator
 
@@ -213,7 +221,7 @@ def _scatter(axes, rows):
     axes.set_aspect("equal")
 
 
-def _over_noise(axes, measured):
+def _over_noise(axes: Axes, measured: Measurements) -> None:
     """The mean excess, with its 95 % interval over fifty networks, against what a linear map leaves."""
     from numerics.lab.claims import mean_and_stderr
     from numerics.lab.figures import ACTIVATION_COLORS
@@ -232,7 +240,7 @@ def _over_noise(axes, measured):
     title="Forgetting of a first task after a second: foretold, and measured in linear, tanh and ReLU networks",
     confronts=("prior_knowledge.amount_of_forgetting",),
 )
-def forgetting_foretold():
+def forgetting_foretold() -> Plan:
     return Plan(
         scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
         shared=("activation", "noise"),

@@ -12,10 +12,19 @@ compared; that every step follows the gradient of the loss, for all three nonlin
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_most, mean_at_least, mean_at_most
+from numerics.lab.claims import Claim, Measurements, at_most, mean_at_least, mean_at_most
 from numerics.lab.study import Cell, Plan, study
 from numerics.training.continual import ACTIVATIONS, NONLINEAR, SETTING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 PAPER = {
     **SETTING,
@@ -32,11 +41,11 @@ SCALES = {
 DIMS = {"loss": ("task", "learned"), "loss_foretold": ("task", "learned")}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"activation": kind, "seed": seed} for kind in ACTIVATIONS for seed in cfg["seeds"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.training.continual import foretold_and_measured
 
     foretold, L = foretold_and_measured(batch, cfg, cfg["tasks"], 56, device)
@@ -47,7 +56,7 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def _compared(foretold, measured):
+def _compared(foretold: np.ndarray, measured: np.ndarray) -> dict[str, float]:
     """How far the matrices of one network are from what was foretold, for losses and for their changes."""
     import numpy as np
 
@@ -63,12 +72,12 @@ def _compared(foretold, measured):
     }
 
 
-def _relative(measured, foretold) -> float:
+def _relative(measured: np.ndarray, foretold: np.ndarray) -> float:
     """Root mean square of the deviation, in units of that of what was foretold."""
     return float(math.sqrt(((measured - foretold) ** 2).mean() / (foretold**2).mean()))
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The halves of the squares agree for linear networks, and for the others they do not."""
     rows = {kind: measured.where(activation=kind) for kind in ACTIVATIONS}
     panels = (("loss", "losses L_i(T_j)"), ("change", "changes L_i(T_j) − L_i(T_{j−1})"))
@@ -120,7 +129,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
     from matplotlib.colors import Normalize, TwoSlopeNorm
 
@@ -147,7 +156,9 @@ def figure(results):
     return drawing
 
 
-def _split_squares(axes, foretold, measured, first, norm, colors):
+def _split_squares(
+    axes: Axes, foretold: np.ndarray, measured: np.ndarray, first: int, norm: Any, colors: Any
+) -> Any:
     """A square for each pair of tasks: its upper left half foretold, its lower right half measured."""
     import numpy as np
     from matplotlib.collections import PolyCollection
@@ -179,7 +190,7 @@ def _split_squares(axes, foretold, measured, first, norm, colors):
         "prior_knowledge.loss_of_another_task",
     ),
 )
-def forgetting_matrix():
+def forgetting_matrix() -> Plan:
     return Plan(
         scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
         shared=("activation",),

@@ -8,6 +8,7 @@ within the modes, and b across them. Curves are arrays (K, T), of K networks at 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,13 +18,15 @@ from numerics.training.linear_descent import descend
 LEARNED = 0.95
 
 
-def connections(gram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def connections(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """a₁, a₂ and b (...) of symmetric matrices (..., 2, 2)."""
     (gram,) = plain(gram=gram)
     return gram[..., 0, 0], gram[..., 1, 1], gram[..., 0, 1]
 
 
-def trained(A, U, s, V, *, rate: float, spacing: float, count: int):
+def trained(
+    A: np.ndarray, U: np.ndarray, s: np.ndarray, V: np.ndarray, *, rate: float, spacing: float, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """a₁, a₂ and b (K, count + 1) of networks A (K, 2, 2) trained at the rate η, every ``spacing`` units of time.
 
     The task is U diag(s) V with U, V (2, 2), as ``numpy.linalg.svd`` gives them. Raises ValueError unless ``spacing``
@@ -40,7 +43,7 @@ def trained(A, U, s, V, *, rate: float, spacing: float, count: int):
     return connections(U.T @ second @ first @ V.T)
 
 
-def mean_deviation(found, exact) -> float:
+def mean_deviation(found: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
     """The largest deviation of a₁, a₂ and b (K, T) from exact ones, in units of each network's own largest value: the
     mean over networks.
     """
@@ -50,7 +53,7 @@ def mean_deviation(found, exact) -> float:
     return float((gap.max(-1) / scale.max(-1)).mean())
 
 
-def peak_time(times, b) -> np.ndarray:
+def peak_time(times: np.ndarray, b: np.ndarray) -> np.ndarray:
     """When |b| (K, T) is largest, (K,): the vertex of the parabola through the three highest points at equally spaced
     times, and the first or last time where |b| is largest there.
     """
@@ -67,20 +70,20 @@ def peak_time(times, b) -> np.ndarray:
     return np.where((top == inner) & (bend < 0), vertex, times[top])
 
 
-def printed_peak(a1, a2, b, s) -> np.ndarray:
+def printed_peak(a1: np.ndarray, a2: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
     """τ/(4s) ln(s(s − a₁ − a₂)/Δ) for τ = 1 and Δ = a₁a₂ − b², as printed; NaN where it is no number."""
     a1, a2, b, s = loose(a1=a1, a2=a2, b=b, s=s)
     with np.errstate(invalid="ignore"):
         return np.log(s * (s - a1 - a2) / (a1 * a2 - b * b)) / (4 * s)
 
 
-def largest_rise(size) -> np.ndarray:
+def largest_rise(size: np.ndarray) -> np.ndarray:
     """How far curves (K, T) ever rise above an earlier value, (K,)."""
     (size,) = plain(size=size)
     return (size - np.minimum.accumulate(size, -1)).max(-1)
 
 
-def learned_time(times, a1, a2, s) -> list[float | None]:
+def learned_time(times: np.ndarray, a1: np.ndarray, a2: np.ndarray, s: np.ndarray) -> list[float | None]:
     """From when on both modes are within 5 % of their singular values s (2,) for good; None where they never are."""
     times, a1, a2, s = plain(times=times, a1=a1, a2=a2, s=s)
     require_some(times=times, s=s)
@@ -90,20 +93,20 @@ def learned_time(times, a1, a2, s) -> list[float | None]:
     return [float(times[place]) if held[-1] else None for held, place in zip(learned, first, strict=True)]
 
 
-def at_moments(times, curves, moments) -> np.ndarray:
+def at_moments(times: np.ndarray, curves: Iterable[np.ndarray], moments: Iterable[float]) -> np.ndarray:
     """Curves (K, T) at one moment each, (K,)."""
     times, curves, moments = plain(times=times, curves=curves, moments=moments)
     return np.array([np.interp(t, times, curve) for t, curve in zip(moments, curves, strict=True)])
 
 
-def interpolated(shown, times, curves) -> np.ndarray:
+def interpolated(shown: np.ndarray, times: np.ndarray, curves: Iterable[Iterable[np.ndarray]]) -> np.ndarray:
     """a₁, a₂ and b at other times, (3, K, points)."""
     shown, times = plain(shown=shown, times=times)
     curves = plain(**dict(zip(("a1", "a2", "b"), curves, strict=True)))
     return np.array([[np.interp(shown, times, one) for one in curve] for curve in curves])
 
 
-def numbers_or_none(times) -> list[float | None]:
+def numbers_or_none(times: Iterable[float]) -> list[float | None]:
     """Times as they are stored: None for what is no number."""
     (times,) = plain(times=times)
     return [float(t) if math.isfinite(t) else None for t in times]

@@ -21,12 +21,22 @@ Large starts train at the rate η/(1 + σ²/3), as their first steps are large.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, mean, mean_at_most
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, mean, mean_at_most
 from numerics.lab.order import fit_order, order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.studies.prior_knowledge.exact.coupled_modes import LEARNED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
 
 SMALL, INTERMEDIATE, LARGE = 1e-6, 0.25, 9.0
 NAMES = {SMALL: "small", INTERMEDIATE: "intermediate", LARGE: "large"}
@@ -75,15 +85,15 @@ SHOWN, UNTIL = 23, {SMALL: 14.0, INTERMEDIATE: 5.0, LARGE: 1.0}
 TITLES = {"dense": "dense", "unequal": "unequal diagonal", "equal": "equal diagonal"}
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"target": target, "variance": size} for target in cfg["targets"] for size in cfg["variances"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_run_cell(cell, cfg) for cell in batch]
 
 
-def _run_cell(cell, cfg):
+def _run_cell(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """The networks of one task and one variance, trained at each rate, against the exact solution."""
     import numpy as np
 
@@ -117,7 +127,7 @@ def _run_cell(cell, cfg):
     return Cell(cell, values, {"t": shown, "matrix": task, **curves})
 
 
-def _told(start, s):
+def _told(start: Sequence[np.ndarray], s: np.ndarray) -> dict[str, np.ndarray]:
     """The times of the peak by either formula, which are for equal modes: NaN for others."""
     import numpy as np
 
@@ -126,10 +136,10 @@ def _told(start, s):
 
     if not math.isclose(*s):
         return dict.fromkeys(FORMULA, np.full(len(start[0]), np.nan))
-    return {"printed": printed_peak(*start, s[0]), "predicted": offdiagonal_peak(*start, s[0])}
+    return {"printed": printed_peak(*start, s[0]), "predicted": offdiagonal_peak(*start, s[0])}  # type: ignore[call-arg]  # three elements
 
 
-def _at_smallest_rate(times, found, s):
+def _at_smallest_rate(times: np.ndarray, found: Sequence[np.ndarray], s: np.ndarray) -> dict[str, Any]:
     """When the coupling is largest and how large, how far it rises, what is learned then, and when all is learned."""
     import numpy as np
 
@@ -151,7 +161,12 @@ def _at_smallest_rate(times, found, s):
     }
 
 
-def _against_theory(times, found, exact, told):
+def _against_theory(
+    times: np.ndarray,
+    found: Sequence[Sequence[np.ndarray]],
+    exact: Sequence[np.ndarray],
+    told: Mapping[str, np.ndarray],
+) -> dict[str, Any]:
     """How far training is from the exact solution, and its peak from the times that are told, at each rate if there are
     several, and these times.
     """
@@ -170,7 +185,7 @@ def _against_theory(times, found, exact, told):
     }
 
 
-def _gaps(peaks, told):
+def _gaps(peaks: Iterable[np.ndarray], told: np.ndarray) -> list[float] | None:
     """At each rate how far the peaks (networks,) are from the times that are told, on average over networks that have
     one; None where none has.
     """
@@ -180,7 +195,7 @@ def _gaps(peaks, told):
     return None if not there.any() else [float(np.abs(found - told)[there].mean()) for found in peaks]
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What the source says of the coupling at each size of the start, and of the time of its peak."""
     moderate, large = (_networks(measured.where(variance=size)) for size in (INTERMEDIATE, LARGE))
     peaked = [one for one in moderate if one.peak > 0]
@@ -197,7 +212,7 @@ def claims(measured):
     ]
 
 
-def _silence_claims(measured, shrinks):
+def _silence_claims(measured: Measurements, shrinks: Mapping[str, Any]) -> list[Claim]:
     """Small starts keep the coupling near zero."""
     return [
         *(
@@ -223,7 +238,7 @@ def _silence_claims(measured, shrinks):
     ]
 
 
-def _size_claims(large, finished):
+def _size_claims(large: Sequence[Network], finished: Sequence[Network]) -> list[Claim]:
     """From large starts the coupling falls; from intermediate ones it peaks before the modes are learned."""
     return [
         at_least(
@@ -236,13 +251,13 @@ def _size_claims(large, finished):
             "peak-before-learned",
             f"of {len(finished)} intermediate starts whose |b| has a peak and whose modes are learned in time, how "
             f"many reach it after both modes have come to {LEARNED:.0%} of their singular values for good",
-            sum(one.peak >= one.learned for one in finished),
+            sum(one.peak >= one.learned for one in finished),  # type: ignore[operator]  # they have learned
             0,
         ),
     ]
 
 
-def _peak_claims(measured):
+def _peak_claims(measured: Measurements) -> list[Claim]:
     """When the coupling is largest, as printed and as derived."""
     return [
         *(_peak_line(measured, size, "printed", "paper") for size in (SMALL, INTERMEDIATE)),
@@ -252,7 +267,9 @@ def _peak_claims(measured):
     ]
 
 
-def _own_claims(measured, shrinks, safe, peaked):
+def _own_claims(
+    measured: Measurements, shrinks: Mapping[str, Any], safe: Sequence[Network], peaked: Sequence[Network]
+) -> list[Claim]:
     """How silent small starts are, which starts have no peak, and what is learned at a peak."""
     return [
         at_most(
@@ -296,7 +313,14 @@ def _own_claims(measured, shrinks, safe, peaked):
     ]
 
 
-def _checks(measured, moderate, large, safe, peaked, finished):
+def _checks(
+    measured: Measurements,
+    moderate: Sequence[Network],
+    large: Sequence[Network],
+    safe: Sequence[Network],
+    peaked: Sequence[Network],
+    finished: Sequence[Network],
+) -> list[Claim]:
     """Training is on the exact solution, and there are networks enough of every kind."""
     return [
         order_claim(
@@ -348,7 +372,7 @@ class Network:
     learned: float | None
 
 
-def _networks(rows):
+def _networks(rows: Measurements) -> list[Network]:
     """The networks of some cells."""
     measures = (
         "height",
@@ -370,30 +394,30 @@ def _networks(rows):
     ]
 
 
-def _shrinks(measured, target, sizes):
+def _shrinks(measured: Measurements, target: str, sizes: Sequence[float]) -> float:
     """The fitted power of the variance with which the geometric mean of the largest |b| falls."""
     heights = [measured.value("height", target=target, variance=size) for size in sizes]
     return fit_order(sizes, [math.exp(mean([*map(math.log, found)])) for found in heights])[0]
 
 
-def _power(measured, target):
+def _power(measured: Measurements, target: str) -> float:
     """(s₁ − s₂)/(2 s₁)."""
     s1, s2 = measured.where(target=target)[0].values["s"]
     return (s1 - s2) / (2 * s1)
 
 
-def _silent_limit(a1, a2, b):
+def _silent_limit(a1: float, a2: float, b: float) -> float:
     """The height of the peak in units of s, for s₁ = s₂ = s and small starts."""
     return abs(b) / (a1 + a2 + 2 * math.sqrt(a1 * a2 - b * b))
 
 
-def _large_everywhere(a1, a2, b, s1, s2):
+def _large_everywhere(a1: float, a2: float, b: float, s1: float, s2: float) -> bool:
     """Whether AᵀA(0) − S̃/2 is positive semi-definite."""
     first, second = a1 - s1 / 2, a2 - s2 / 2
     return first >= 0 and second >= 0 and first * second >= b * b
 
 
-def _peak_line(measured, size, name, about):
+def _peak_line(measured: Measurements, size: float, name: str, about: str) -> Claim:
     """The claim that the line at the printed or the predicted time is where |b| is largest."""
     found = [one for one in _networks(measured.where(target="equal", variance=size)) if one.peak > 0]
     times = [(one.peak, getattr(one, name)) for one in found]
@@ -408,7 +432,7 @@ def _peak_line(measured, size, name, about):
     )
 
 
-def _peak_order(measured, name, about):
+def _peak_order(measured: Measurements, name: str, about: str) -> Claim:
     """The claim that trained networks come to the printed or the predicted time of the peak as their rate falls."""
     return order_claim(
         f"{name}-peak-order",
@@ -423,7 +447,7 @@ def _peak_order(measured, name, about):
     )
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     drawing = new_figure(3, 4, width=2.5, height=2.0)
@@ -443,7 +467,7 @@ def figure(results):
     return drawing
 
 
-def _looks():
+def _looks() -> dict[str, Any]:
     """How the three elements and the two lines at the peak are drawn."""
     from numerics.lab.figures import EXACT, NEGATIVE, POSITIVE, measured
 
@@ -457,7 +481,7 @@ def _looks():
     }
 
 
-def _legend():
+def _legend() -> list[Line2D]:
     """One entry for each kind of line."""
     from matplotlib.lines import Line2D
 
@@ -465,7 +489,7 @@ def _legend():
     return [Line2D([], [], label=names.get(name, name), **look) for name, look in _looks().items()]
 
 
-def _matrix(axes, target, title):
+def _matrix(axes: Axes, target: Any, title: str) -> None:
     """The task as a picture with its numbers."""
     import numpy as np
 
@@ -478,7 +502,7 @@ def _matrix(axes, target, title):
     axes.set(xticks=[], yticks=[])
 
 
-def _curves(axes, cell):
+def _curves(axes: Axes, cell: Cell) -> None:
     """One network: trained curves, the exact ones on them, and the lines at the peak of |b|, where there is one."""
     from numerics.lab.figures import style
 
@@ -505,6 +529,6 @@ def _curves(axes, cell):
         "prior_knowledge.coupling_vanishes",
     ),
 )
-def decoupling():
+def decoupling() -> Plan:
     absent = ("deviation", "printed_gap", "predicted_gap", "printed_time", "predicted_time", "learned_time")
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, absent=absent)

@@ -12,9 +12,18 @@ contrast, the curves of a start without its couplings are compared in the same w
 
 from __future__ import annotations
 
-from numerics.lab.claims import at_least, at_most
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # Singular values of the task; sizes of the hidden layer; the standard deviation of A(0); rates in units where τ = 1.
 PAPER = {
@@ -31,11 +40,11 @@ KINDS = ("within", "across")
 BOUND = 0.01
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"hidden": hidden, "seed": seed} for hidden in cfg["hidden"] for seed in range(cfg["seeds"])]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     """The networks of one number of hidden neurons, all at once."""
     import numpy as np
 
@@ -78,7 +87,7 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def _start(cell, cfg):
+def _start(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A(0), Ũ and Ṽ of a cell. Cells of one seed learn the same task."""
     import numpy as np
 
@@ -90,7 +99,9 @@ def _start(cell, cfg):
     return cfg["sigma"] * generator.standard_normal((cell["hidden"], size)), U, V
 
 
-def _deviations(connections, exact, formula=None):
+def _deviations(
+    connections: np.ndarray, exact: np.ndarray, formula: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """How far connections (K, T, n, n) are from a formula, by default the exact solution, within and across the modes:
     the largest deviation of each network (K,), in units of its largest exact change.
     """
@@ -104,7 +115,7 @@ def _deviations(connections, exact, formula=None):
     return {kind: (gap * mask).max(axes) / (moved * mask).max(axes) for kind, mask in masks.items()}
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """That the analytical and the numerical curves coincide, and that only the exact ones do."""
     return [
         *(
@@ -151,7 +162,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from matplotlib.lines import Line2D
 
     from numerics.lab.figures import EXACT, NEGATIVE, POSITIVE, measured, new_figure, style
@@ -188,7 +199,7 @@ def figure(results):
         "prior_knowledge.aligned_start",
     ),
 )
-def decoupling_solution():
+def decoupling_solution() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

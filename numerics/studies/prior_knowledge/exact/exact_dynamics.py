@@ -13,11 +13,20 @@ Deviations are the largest over times and entries, relative to the largest chang
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, ratios
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, ratios
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # Singular values of the task and, up to a factor from ½ to 1½, of the start; the horizon in units where τ = 1, and at
 # how many times of it the networks are compared; a time constant that the bounds must notice to be wrong.
@@ -52,14 +61,14 @@ BOUND = 0.01
 LESSON, SHOWN = 40.0, 12
 
 
-def cells(starts):
+def cells(starts: Sequence[str]) -> Callable[[Mapping[str, Any]], list[dict[str, Any]]]:
     return lambda cfg: [{"start": start, "seed": seed} for start in starts for seed in range(cfg["seeds"])]
 
 
-def run(names):
+def run(names: Sequence[str]) -> Callable[[list[dict[str, Any]], Mapping[str, Any], str, Path], list[Cell]]:
     """How a batch of networks, all of one size, is measured: the deviations of the named quantities."""
 
-    def measure(batch, cfg, device, resume):
+    def measure(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
         import numpy as np
 
         from numerics.training.linear_descent import descend, stacked
@@ -100,7 +109,9 @@ def run(names):
     return measure
 
 
-def _network(cell, cfg):
+def _network(
+    cell: Mapping[str, Any], cfg: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The start W1, W2 and the data X, Y of a cell. Cells of one seed learn the same task."""
     import numpy as np
 
@@ -119,7 +130,7 @@ def _network(cell, cfg):
     return W1, W2, X, sigma @ X
 
 
-def _task(N_o, N_i, strengths, generator):
+def _task(N_o: int, N_i: int, strengths: Any, generator: np.random.Generator) -> np.ndarray:
     """Σ = U diag(s) Vᵀ with random directions U and V."""
     from numerics.training.linear_descent import orthonormal
 
@@ -127,7 +138,9 @@ def _task(N_o, N_i, strengths, generator):
     return (orthonormal(N_o, rank, generator) * strengths) @ orthonormal(N_i, rank, generator).T
 
 
-def _exact(times, W1, W2, X, Y, tau):
+def _exact(
+    times: np.ndarray, W1: np.ndarray, W2: np.ndarray, X: np.ndarray, Y: np.ndarray, tau: float
+) -> dict[str, np.ndarray]:
     """The quantities of ``observed`` by the exact solution."""
     from derivations.prior_knowledge.evaluators.representations import ntk, qqt
     from numerics.training.linear_descent import whitened_loss
@@ -145,13 +158,13 @@ def _exact(times, W1, W2, X, Y, tau):
     }
 
 
-def _deviation(trained, exact):
+def _deviation(trained: np.ndarray, exact: np.ndarray) -> np.ndarray:
     """sup |trained − exact| / sup |exact − exact(0)| over times and entries, network by network."""
     axes = tuple(range(1, exact.ndim))
     return abs(trained - exact).max(axes) / abs(exact - exact[:, :1]).max(axes)
 
 
-def _progress(loss, X, Y):
+def _progress(loss: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """What part of the loss that can be removed has been removed."""
     from numerics.training.linear_ensembles import unexplained
 
@@ -159,7 +172,7 @@ def _progress(loss, X, Y):
     return 1 - (loss - rest) / (loss[:, :1] - rest)
 
 
-def claims_fig_1(measured):
+def claims_fig_1(measured: Measurements) -> list[Claim]:
     """The curves of simulation and solution coincide, from every start, and the starts differ."""
     small, large = (measured.where(start=start).values("loss_half_time") for start in SIZES)
     return [
@@ -182,7 +195,7 @@ def claims_fig_1(measured):
     ]
 
 
-def claims_fig_2ab(measured):
+def claims_fig_2ab(measured: Measurements) -> list[Claim]:
     """Every quantity of the simulation is matched by the solution."""
     rows = [(start, measured.where(start=start)) for start in SIZES]
     return [
@@ -200,7 +213,7 @@ def claims_fig_2ab(measured):
     ]
 
 
-def _order(rows, quantity, name, what):
+def _order(rows: Measurements, quantity: str, name: str, what: str) -> Claim:
     """The claim that a quantity deviates from the solution by O(η)."""
     return order_claim(
         name,
@@ -210,7 +223,7 @@ def _order(rows, quantity, name, what):
     )
 
 
-def _bound(rows, quantity, name, what):
+def _bound(rows: Measurements, quantity: str, name: str, what: str) -> Claim:
     """The claim that at the smallest rate it is within 1 % of the solution."""
     return at_most(
         name,
@@ -220,7 +233,7 @@ def _bound(rows, quantity, name, what):
     )
 
 
-def _resolved(measured, names):
+def _resolved(measured: Measurements, names: Sequence[str]) -> Claim:
     """The check that the bound would notice a time constant that is 5 % off."""
     return at_least(
         "resolution",
@@ -231,7 +244,7 @@ def _resolved(measured, names):
     )
 
 
-def figure_fig_1(results):
+def figure_fig_1(results: Sequence[Cell]) -> Figure:
     """The network, and its outputs over time from the three starts of the first seed."""
     from matplotlib.lines import Line2D
 
@@ -255,7 +268,7 @@ def figure_fig_1(results):
     return drawing
 
 
-def figure_fig_2ab(results):
+def figure_fig_2ab(results: Sequence[Cell]) -> Figure:
     """Small starts above, large ones below, a column for each quantity, of the first seed."""
     from numerics.lab.figures import new_figure, style
 
@@ -275,7 +288,7 @@ def figure_fig_2ab(results):
     return drawing
 
 
-def _draw(axes, cell, name, palette):
+def _draw(axes: Axes, cell: Cell, name: str, palette: Any) -> None:
     """Simulated entries, broad, and exact ones, dotted: the upper half where symmetric, and 12 of them at most."""
     import numpy as np
     from matplotlib import colormaps
@@ -301,7 +314,7 @@ def _draw(axes, cell, name, palette):
         axes.plot(t, exact[:, row, column], **EXACT)
 
 
-def _schematic(axes):
+def _schematic(axes: Axes) -> None:
     """Three layers of neurons with all their connections."""
     import numpy as np
 
@@ -323,7 +336,7 @@ def _schematic(axes):
     axes.axis("off")
 
 
-def _legend(drawing, *more):
+def _legend(drawing: Figure, *more: Any) -> None:
     """Simulation and solution, and what else a figure shows."""
     from matplotlib.lines import Line2D
 
@@ -358,7 +371,7 @@ DIMS_2 = {**DIMS_1, **MATRICES, **{f"exact_{name}": axes for name, axes in MATRI
     title="Outputs of a linear network from small, large and learned weights",
     confronts=("prior_knowledge.exact_solution", "prior_knowledge.solution_from_any_start"),
 )
-def starts():
+def starts() -> Plan:
     return Plan(SCALES, cells(STARTS), run(("function",)), figure_fig_1, claims_fig_1, DIMS_1, batch=None)
 
 
@@ -372,5 +385,5 @@ def starts():
         "prior_knowledge.tangent_kernel",
     ),
 )
-def quantities():
+def quantities() -> Plan:
     return Plan(SCALES, cells(SIZES), run(COLUMNS), figure_fig_2ab, claims_fig_2ab, DIMS_2, batch=None)

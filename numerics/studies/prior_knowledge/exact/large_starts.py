@@ -15,10 +15,18 @@ the flow while they fall is a check that was added after the data had been seen.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_most, between, mean_and_stderr, mean_at_least, ratios
+from numerics.lab.claims import Claim, Measurements, at_most, between, mean_and_stderr, mean_at_least, ratios
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 SMALL, LARGE = 1e-3, 2.0
 # Singular values of W2 W1 at the start; steps, for each of which one in ``every`` is kept; the horizon (τ = 1).
@@ -39,12 +47,12 @@ DIMS = {name: ("time",) for name in ("t", "loss", "apart")}
 GAIN = math.log(1.5)
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     kinds = [("zero-balanced", scale) for scale in cfg["scales"]] + [("Gaussian", LARGE)]
     return [{"start": start, "scale": scale, "seed": seed} for start, scale in kinds for seed in cfg["seeds"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     import numpy as np
 
     from derivations.prior_knowledge.evaluators.representations import qqt
@@ -89,7 +97,9 @@ def run(batch, cfg, device, resume):
     return found
 
 
-def _start(cell, sigma, cfg):
+def _start(
+    cell: Mapping[str, Any], sigma: np.ndarray, cfg: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
     """W1 (N_h, 8) and W2 (8, N_h), zero-balanced or Gaussian of the same variance, on the learnable side."""
     import numpy as np
 
@@ -105,14 +115,14 @@ def _start(cell, sigma, cfg):
     return to_learnable_side(*start, sigma)
 
 
-def _apart(matrices, goal):
+def _apart(matrices: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """|M − goal| / |goal| of matrices (..., n, m)."""
     import numpy as np
 
     return np.linalg.norm(matrices - goal, axis=(-2, -1)) / np.linalg.norm(goal)
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Large zero-balanced starts are faster, and end in the same function and the same hidden representation."""
     balanced = measured.where(start="zero-balanced")
     return [
@@ -129,7 +139,7 @@ def claims(measured):
     ]
 
 
-def _speed_claims(small, large):
+def _speed_claims(small: Measurements, large: Measurements) -> list[Claim]:
     """Large starts are faster."""
     return [
         mean_at_least(
@@ -148,7 +158,7 @@ def _speed_claims(small, large):
     ]
 
 
-def _end_claims(balanced):
+def _end_claims(balanced: Measurements) -> list[Claim]:
     """What is computed and represented in the end does not depend on the start."""
     return [
         at_most(
@@ -172,7 +182,7 @@ def _end_claims(balanced):
     ]
 
 
-def _own_claims(balanced, gaussian):
+def _own_claims(balanced: Measurements, gaussian: Measurements) -> list[Claim]:
     """How long small starts wait, and what Gaussian ones represent."""
     smallest = balanced.where(scale=min(balanced.distinct("scale")))
     slopes = [_per_e_fold(smallest, balanced.where(scale=SMALL), seed) for seed in balanced.distinct("seed")]
@@ -199,19 +209,19 @@ def _own_claims(balanced, gaussian):
     ]
 
 
-def _log_ratios(first, second):
+def _log_ratios(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """ln of the ratios of paired samples."""
     return [math.log(ratio) for ratio in ratios(first, second)]
 
 
-def _per_e_fold(small, less_small, seed):
+def _per_e_fold(small: Measurements, less_small: Measurements, seed: int) -> float:
     """How much later one start has learned than another one, in units of 1/2, for each e-fold between their scales."""
     first, second = small.where(seed=seed), less_small.where(seed=seed)
     e_folds = math.log(second.coordinates("scale")[0] / first.coordinates("scale")[0])
     return 2 * (first.values("exact_time")[0] - second.values("exact_time")[0]) / e_folds
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
     from matplotlib import colormaps
 
@@ -260,5 +270,5 @@ def figure(results):
     title="Large zero-balanced weights: faster learning, same function and representation",
     confronts=("prior_knowledge.speed_of_large_starts",),
 )
-def large_starts():
+def large_starts() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -18,9 +18,25 @@ strengths of the tree are 4, 3, 2, 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_most, between, mean_at_least, ratios, relative_deviations
+from numerics.lab.claims import (
+    Claim,
+    Measurements,
+    at_most,
+    between,
+    mean_at_least,
+    ratios,
+    relative_deviations,
+)
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # The step, of which one in ``every`` is kept; finer steps, of which times are extrapolated; the horizon (τ = 1).
 PAPER = {
@@ -40,11 +56,11 @@ DIMS = {name: ("time",) for name in ("t", "known_loss", "random_loss")}
 ADVANTAGE = math.log(0.8)
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"seed": seed} for seed in cfg["seeds"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     from numerics.training.linear_descent import stacked
 
     pairs = [_starts(cell, cfg) for cell in batch]
@@ -55,7 +71,9 @@ def run(batch, cfg, device, resume):
     ]
 
 
-def _starts(cell, cfg):
+def _starts(
+    cell: Mapping[str, Any], cfg: Mapping[str, Any]
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], bool]:
     """The known and the random start with their task, and whether the tree was reflected."""
     import numpy as np
 
@@ -68,11 +86,13 @@ def _starts(cell, cfg):
     known = learned_weights(living, cfg["hidden"], generator)
     tree, reflected = colour_hierarchy(generator, *known)
     values = np.linalg.svd(living, compute_uv=False)
-    drawn = to_learnable_side(*zero_balanced_start(cfg["hidden"], 8, 8, values, generator), tree)
+    drawn = to_learnable_side(*zero_balanced_start(cfg["hidden"], 8, 8, values, generator), tree)  # type: ignore[arg-type]  # an array of numbers
     return (*known, tree), (*drawn, tree), reflected
 
 
-def _race(W1, W2, sigma, reflected, cfg):
+def _race(
+    W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, reflected: Sequence[Any], cfg: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Numbers and curves of every pair of a known start and a random one, which follow each other in the stack."""
     from derivations.prior_knowledge.evaluators.representations import network_function
     from derivations.prior_knowledge.evaluators.separatrix import separatrix_distance
@@ -103,7 +123,9 @@ def _race(W1, W2, sigma, reflected, cfg):
         yield values, curves
 
 
-def _times(W1, W2, sigma, rate, cfg):
+def _times(
+    W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, rate: float, cfg: Mapping[str, Any]
+) -> np.ndarray:
     """When training with the step ``rate`` has learned, read off at the same moments for every step."""
     from numerics.training.relearning import learning_time, losses, train
 
@@ -112,7 +134,7 @@ def _times(W1, W2, sigma, rate, cfg):
     return learning_time(times, losses(second @ first, sigma), sigma)
 
 
-def _other_side(W1, W2, sigma, horizon):
+def _other_side(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, horizon: float) -> dict[str, float]:
     """The loss that the exact flow keeps on the tree with one feature direction reflected, and its prediction."""
     import numpy as np
 
@@ -130,12 +152,12 @@ def _other_side(W1, W2, sigma, horizon):
     }
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Known trees are not faster than random starts of the same singular values; half of the new trees are lost."""
     return [*_advantage_claims(measured), *_checks(measured), *_separatrix_claims(measured)]
 
 
-def _advantage_claims(measured):
+def _advantage_claims(measured: Measurements) -> list[Claim]:
     """A known tree does not save a fifth of the time."""
     trained, exact = (
         [
@@ -161,7 +183,7 @@ def _advantage_claims(measured):
     ]
 
 
-def _checks(measured):
+def _checks(measured: Measurements) -> list[Claim]:
     """All trees are learned, at the times of the exact flow."""
     return [
         at_most(
@@ -189,7 +211,7 @@ def _checks(measured):
     ]
 
 
-def _separatrix_claims(measured):
+def _separatrix_claims(measured: Measurements) -> list[Claim]:
     """Half of all new trees are on the other side, and there they are never learned."""
     lost = measured.values("reflected")
     stuck = relative_deviations(measured.values("other_side_loss"), measured.values("other_side_predicted"))
@@ -213,7 +235,7 @@ def _separatrix_claims(measured):
     ]
 
 
-def _apart(measured, name):
+def _apart(measured: Measurements, name: str) -> list[float]:
     """The relative deviations of the times from those of the exact flow, for both starts."""
     return [
         deviation
@@ -224,7 +246,7 @@ def _apart(measured, name):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     import numpy as np
 
     from numerics.lab.figures import new_figure, style
@@ -262,5 +284,5 @@ def figure(results):
         "prior_knowledge.learned_from_overlap",
     ),
 )
-def colour_hierarchy():
+def colour_hierarchy() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

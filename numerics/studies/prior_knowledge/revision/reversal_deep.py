@@ -16,15 +16,34 @@ The published sizes and the task are not stated. Here N_i = N_o = 3, N_h = 4, S 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_most, between, differences, mean_and_stderr, mean_at_least, ratios
+from numerics.lab.claims import (
+    Claim,
+    Measurement,
+    Measurements,
+    at_most,
+    between,
+    differences,
+    mean_and_stderr,
+    mean_at_least,
+    ratios,
+)
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # Training: step and horizon (τ = 1), of which one in ``every`` steps is kept and of those one in ``thin`` is stored.
 # Sizes of perturbations, relative to the weights; the scale of fresh starts; how long weights are trained on −Σ
 # first; the steps with which, and the time until which, training is compared with the exact flow.
-PAPER = {
+PAPER: dict[str, Any] = {
     "strengths": [1.5, 1.0, 0.7],
     "hidden": 4,
     "rate": 0.005,
@@ -45,7 +64,7 @@ DIMS = {name: ("time",) for name in ("t", "loss", "exact_loss")} | {
 PLATEAU, LEARNED = 0.01, 0.01
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     starts = [("known", "float64", 0.0), ("known", "float32", 0.0), ("along the axes", "float64", 0.0)]
     starts += [("along the axes", "float32", 0.0), ("trained", "float64", 0.0), ("fresh", "float64", 0.0)]
     starts += [("perturbed", "float64", size) for size in cfg["sizes"]]
@@ -56,7 +75,7 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     import numpy as np
 
     from numerics.training.linear_descent import stacked
@@ -71,7 +90,9 @@ def run(batch, cfg, device, resume):
     return [_measure(*item, times, cfg) for item in zip(batch, W1, W2, sigma, function, strict=True)]
 
 
-def task_of(cell, cfg):
+def task_of(
+    cell: Mapping[str, Any], cfg: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:
     """Σ (3, 3) with its modes U, V as columns, of random directions or along the axes, and the generator that drew
     them."""
     import numpy as np
@@ -85,7 +106,7 @@ def task_of(cell, cfg):
     return (U * cfg["strengths"]) @ V.T, U, V, generator
 
 
-def start_of(cell, cfg):
+def start_of(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """W1 (4, 3), W2 (3, 4) and Σ (3, 3)."""
     import numpy as np
 
@@ -111,12 +132,12 @@ def start_of(cell, cfg):
     return W1, W2, sigma
 
 
-def _norm(W1, W2):
+def _norm(W1: np.ndarray, W2: np.ndarray) -> float:
     """√(‖W1‖² + ‖W2‖²)."""
     return math.sqrt((W1**2).sum() + (W2**2).sum())
 
 
-def _descend(W1, W2, sigma, cfg):
+def _descend(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str, Any]) -> np.ndarray:
     """W2 W1 of networks (K, ...) at the times that are kept, (K, T, N_o, N_i)."""
     from numerics.training.linear_descent import descend
 
@@ -126,7 +147,9 @@ def _descend(W1, W2, sigma, cfg):
     return second @ first
 
 
-def _descend_in_single_precision(W1, W2, sigma, cfg):
+def _descend_in_single_precision(
+    W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str, Any]
+) -> np.ndarray:
     """As `numerics.training.linear_descent.descend`, every number rounded to float32."""
     import numpy as np
 
@@ -141,7 +164,15 @@ def _descend_in_single_precision(W1, W2, sigma, cfg):
     return np.stack(kept, 1)
 
 
-def _measure(cell, W1, W2, sigma, function, times, cfg):
+def _measure(
+    cell: dict[str, Any],
+    W1: np.ndarray,
+    W2: np.ndarray,
+    sigma: np.ndarray,
+    function: np.ndarray,
+    times: np.ndarray,
+    cfg: Mapping[str, Any],
+) -> Cell:
     """When a network, trained from W1 and W2 with the functions (T, 3, 3), has left the plateau and has learned, and
     what is predicted of it.
     """
@@ -179,17 +210,19 @@ def _measure(cell, W1, W2, sigma, function, times, cfg):
         values |= {
             "formulas_apart": float(np.abs(state - reversal(times, W1, W2)).max()),
             "predicted": float(learnable(W1, W2, sigma, noise=rounding).escape_time),
-            "following": [_deviation(W1, W2, sigma, rate, cfg) for rate in cfg["rates"]],
+            "following": [_deviation(W1, W2, sigma, rate, cfg) for rate in cfg["rates"]],  # type: ignore[dict-item]  # a list
         }
     if cell["start"] in ("perturbed", "trained"):
         known = start_of(cell | {"start": "known"}, cfg)
-        values |= {"predicted": float(learnable(*known, noise=overlap).escape_time)}
+        values |= {"predicted": float(learnable(*known, noise=overlap).escape_time)}  # type: ignore[arg-type]  # a number of NumPy
     exact_loss = whitened_loss(exact, sigma)
     curves = {"t": times, "function": function, "loss": loss, "exact": exact, "exact_loss": exact_loss}
     return Cell(cell, values, {name: curve[:: cfg["thin"]] for name, curve in curves.items()})
 
 
-def _deviation(W1, W2, sigma, rate, cfg):
+def _deviation(
+    W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, rate: float, cfg: Mapping[str, Any]
+) -> float:
     """The largest distance of gradient descent from the exact flow before the plateau."""
     import numpy as np
 
@@ -202,12 +235,12 @@ def _deviation(W1, W2, sigma, rate, cfg):
     return float(np.abs(second @ first - exact).max())
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """What the source says of reversal in deep networks, how long noise takes, and what happens without noise."""
     return [*_reversal_claims(measured), *_checks(measured.where(start="known")), *_escape_claims(measured)]
 
 
-def _reversal_claims(measured):
+def _reversal_claims(measured: Measurements) -> list[Claim]:
     """The exact flow is stuck, training is slow and arrives."""
     exact = [row for row in measured if row.cell["start"] in ("known", "along the axes")]
     known, fresh, trained = (measured.where(start=name) for name in ("known", "fresh", "trained"))
@@ -236,7 +269,7 @@ def _reversal_claims(measured):
     ]
 
 
-def _checks(known):
+def _checks(known: Measurements) -> list[Claim]:
     """Before the plateau training is on the exact flow, for which two formulas agree."""
     return [
         order_claim(
@@ -255,7 +288,7 @@ def _checks(known):
     ]
 
 
-def _escape_claims(measured):
+def _escape_claims(measured: Measurements) -> list[Claim]:
     """When training leaves the saddle: as what perturbs it says, and not at all where nothing does."""
     fastest = max(PAPER["strengths"])
     disturbed, known, trained, axes = (
@@ -312,7 +345,7 @@ def _escape_claims(measured):
     ]
 
 
-def _slope(rows, rate):
+def _slope(rows: Measurements, rate: float) -> float:
     """−s times the slope of the escape time over ln(size), by least squares."""
     x = [math.log(row.cell["size"]) for row in rows]
     y = rows.values("escape")
@@ -321,7 +354,7 @@ def _slope(rows, rate):
     return -rate * rise / math.fsum((a - centre) ** 2 for a in x)
 
 
-def _late(rows, rate):
+def _late(rows: Iterable[Measurement], rate: float) -> list[float]:
     """|escape − predicted| in e-folds, infinite for a network that never escapes."""
     return [
         math.inf
@@ -331,7 +364,7 @@ def _late(rows, rate):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     drawing = new_figure(1, 3, width=3.4, height=3.0)
@@ -346,7 +379,7 @@ def figure(results):
     return drawing
 
 
-def _dynamics(axes, cell):
+def _dynamics(axes: Axes, cell: Cell) -> None:
     """The entries of the function, trained and exact."""
     from matplotlib import colormaps
 
@@ -374,7 +407,7 @@ ROWS = {
 }
 
 
-def _losses(axes, shown):
+def _losses(axes: Axes, shown: Mapping[tuple[str, str], Cell]) -> None:
     """Losses of one seed, by what perturbs the start."""
     from numerics.lab.figures import EXACT, measured, style
 
@@ -390,7 +423,7 @@ def _losses(axes, shown):
     style(axes, xlabel="$t$", ylabel="loss / loss at the start", title="B  what perturbs decides when")
 
 
-def _escapes(axes, results):
+def _escapes(axes: Axes, results: Sequence[Cell]) -> None:
     """When networks leave the plateau, against the size of what perturbs them."""
     import numpy as np
 
@@ -431,7 +464,7 @@ def _escapes(axes, results):
         "prior_knowledge.escape_needs_a_perturbation",
     ),
 )
-def reversal_deep():
+def reversal_deep() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -10,11 +10,19 @@ rates are measured, as the slowest fall of ln loss before 1 % of the first loss 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, mean_at_least, ratios
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, mean_at_least, ratios
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.studies.prior_knowledge.revision.reversal_deep import PAPER as DEEP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 PAPER = {
     **{name: DEEP[name] for name in ("strengths", "hidden", "rate", "horizon", "every", "seeds")},
@@ -28,11 +36,11 @@ DIMS = {name: ("time",) for name in ("t", "loss", "deep_loss")} | {
 LEARNED = 0.01
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"seed": seed} for seed in cfg["seeds"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     import numpy as np
 
     from derivations.prior_knowledge.evaluators.next_task import shallow
@@ -65,7 +73,7 @@ def run(batch, cfg, device, resume):
     return found
 
 
-def slowest_fall(times, loss) -> float:
+def slowest_fall(times: np.ndarray, loss: np.ndarray) -> float:
     """The least −d ln L / dt over intervals of one unit of time, until 1 % of the first loss is reached."""
     import numpy as np
 
@@ -74,14 +82,14 @@ def slowest_fall(times, loss) -> float:
     return float((np.interp(begins, times, log) - np.interp(begins + 1, times, log)).min())
 
 
-def _task(cell, cfg):
+def _task(cell: dict[str, Any], cfg: Mapping[str, Any]) -> np.ndarray:
     """Σ (3, 3) of a cell, that of the deep network with the same seed."""
     from numerics.studies.prior_knowledge.revision.reversal_deep import task_of
 
     return task_of(cell | {"start": "known"}, cfg)[0]
 
 
-def _train(W, sigma, rate, count):
+def _train(W: np.ndarray, sigma: np.ndarray, rate: float, count: int) -> np.ndarray:
     """Gradient descent of one layer: W (count, N_o, N_i) after 0, 1, … steps."""
     import numpy as np
 
@@ -91,7 +99,7 @@ def _train(W, sigma, rate, count):
     return np.stack(kept)
 
 
-def _deep(batch, cfg):
+def _deep(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Times (T,) and losses (cells, T) of deep networks that know −Σ, trained in double precision."""
     import numpy as np
 
@@ -101,11 +109,11 @@ def _deep(batch, cfg):
     W1, W2, sigma = stacked(start_of(cell | {"start": "known"}, cfg) for cell in batch)
     steps = round(cfg["horizon"] / cfg["rate"])
     record = np.arange(0, steps + 1, cfg["every"])
-    first, second = descend(W1, W2, sigma, rate=cfg["rate"], steps=steps, record=record)
+    first, second = descend(W1, W2, sigma, rate=cfg["rate"], steps=steps, record=record)  # type: ignore[arg-type]  # an array of numbers
     return cfg["rate"] * record, whitened_loss(second @ first, sigma[:, None])
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The shallow network learns the reversed task as its exact solution says, without the deep network's plateau."""
     sooner = ratios(measured.values("deep_learned"), measured.values("learned"))
     return [
@@ -144,7 +152,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from matplotlib import colormaps
 
     from numerics.lab.figures import EXACT, measured, new_figure, style
@@ -175,5 +183,5 @@ def figure(results):
     title="Reversal learning in a shallow linear network: the exact solution, without plateau",
     confronts=("prior_knowledge.one_layer",),
 )
-def reversal_shallow():
+def reversal_shallow() -> Plan:
     return Plan(scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None)

@@ -20,9 +20,14 @@ strengths are 4, 3, 2, 1, and the step is 0.005.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numerics.lab.claims import (
+    Claim,
+    Measurement,
     Measurements,
     at_most,
     mean_at_least,
@@ -32,6 +37,12 @@ from numerics.lab.claims import (
 )
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 SWAPS = {
     "things": [1, 0, 2, 3, 4, 5, 6, 7],
@@ -69,7 +80,7 @@ DIMS = {
 SIMILAR = math.log(1.5)
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All tasks from both starts for ``seeds``; the two that take equally long from the large start for ``pairs``."""
     full = [
         {"first": first, "task": task, "seed": seed}
@@ -83,7 +94,7 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     """All first lessons together, then the second tasks: swaps for a long time, others for a short one."""
     from numerics.tasks.semantic import hierarchy
 
@@ -94,12 +105,14 @@ def run(batch, cfg, device, resume):
         found |= _second_tasks(group, ends, living, cfg[horizon], cfg)
     for name, cell in found.items():
         if cell.cell["first"] == "large" and cell.cell["seed"] in cfg["seeds"]:
-            apart = _apart(cell, found[_name(cell.cell | {"first": "small"})])
+            apart = _apart(cell, found[_name(cell.cell | {"first": "small"})])  # type: ignore[operator]  # a dictionary
             found[name] = _with(cell, functions_apart=apart)
     return [found[_name(cell)] for cell in batch]
 
 
-def _lessons(cells, living, cfg):
+def _lessons(
+    cells: Sequence[Mapping[str, Any]], living: np.ndarray, cfg: Mapping[str, Any]
+) -> tuple[dict[Any, Cell], dict[Any, Any]]:
     """What is measured in the first lessons, by the name of the cell, and the weights at their ends."""
     from numerics.training.linear_descent import stacked
 
@@ -110,13 +123,19 @@ def _lessons(cells, living, cfg):
         found[_name(cell)] = _measure(cell, times, W1, W2, living, starts[_name(cell)], cfg)
         ends[cell["first"], cell["seed"]] = W1[-1], W2[-1]
     followed = [_name(cell) for cell in cells if cell["seed"] in cfg["seeds"]]
-    deviations = _deviations(*stacked(starts[name] for name in followed), living, cfg)
+    deviations = _deviations(*stacked(starts[name] for name in followed), living, cfg)  # type: ignore[arg-type, call-arg]  # two stacks
     for name, deviation in zip(followed, deviations, strict=True):
         found[name] = _with(found[name], following=deviation)
     return found, ends
 
 
-def _second_tasks(cells, ends, living, horizon, cfg):
+def _second_tasks(
+    cells: Sequence[Mapping[str, Any]],
+    ends: Mapping[Any, Any],
+    living: np.ndarray,
+    horizon: float,
+    cfg: Mapping[str, Any],
+) -> dict[Any, Cell]:
     """What is measured in the second tasks of some cells, by their names."""
     begins = [ends[cell["first"], cell["seed"]] for cell in cells]
     tasks = [_second_task(cell, *begin) for cell, begin in zip(cells, begins, strict=True)]
@@ -127,12 +146,14 @@ def _second_tasks(cells, ends, living, horizon, cfg):
     }
 
 
-def _with(cell, **more):
+def _with(cell: Cell, **more: Any) -> Cell:
     """An outcome with more values."""
     return replace(cell, values={**cell.values, **more})
 
 
-def _train(starts, tasks, horizon, cfg):
+def _train(
+    starts: Sequence[Any], tasks: Sequence[np.ndarray], horizon: float, cfg: Mapping[str, Any]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Times (T,) and weights (T, ...) of networks that learn a task each, all at once."""
     import numpy as np
 
@@ -140,16 +161,18 @@ def _train(starts, tasks, horizon, cfg):
     from numerics.training.relearning import train
 
     options = {"rate": cfg["rate"], "every": cfg["every"], "horizon": horizon}
-    times, first, second = train(*stacked(starts), np.stack(tasks), **options)
+    times, first, second = train(*stacked(starts), np.stack(tasks), **options)  # type: ignore[arg-type, call-arg]  # two stacks
     return [(times, W1, W2) for W1, W2 in zip(first, second, strict=True)]
 
 
-def _name(cell):
+def _name(cell: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """What tells the cells apart."""
     return cell["first"], cell["task"], cell["seed"]
 
 
-def _start(cell, living, cfg):
+def _start(
+    cell: Mapping[str, Any], living: np.ndarray, cfg: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
     """W1 (N_h, 8) and W2 (8, N_h) of the first lesson."""
     import numpy as np
 
@@ -159,10 +182,10 @@ def _start(cell, living, cfg):
     generator = np.random.default_rng(cell["seed"])
     large = np.linalg.svd(living, compute_uv=False)
     values = cfg["small"] if cell["first"] == "small" else large
-    return to_learnable_side(*zero_balanced_start(cfg["hidden"], 8, 8, values, generator), living)
+    return to_learnable_side(*zero_balanced_start(cfg["hidden"], 8, 8, values, generator), living)  # type: ignore[arg-type]  # an array of numbers
 
 
-def _second_task(cell, W1, W2):
+def _second_task(cell: Mapping[str, Any], W1: np.ndarray, W2: np.ndarray) -> np.ndarray:
     """Σ (8, 8) of the task that follows: the revised tree, or one that the weights can learn."""
     import numpy as np
 
@@ -174,7 +197,15 @@ def _second_task(cell, W1, W2):
     return colour_hierarchy(np.random.default_rng([cell["seed"], 1]), W1, W2)[0]
 
 
-def _measure(cell, times, W1, W2, sigma, start, cfg):
+def _measure(
+    cell: Mapping[str, Any],
+    times: np.ndarray,
+    W1: np.ndarray,
+    W2: np.ndarray,
+    sigma: np.ndarray,
+    start: Sequence[np.ndarray],
+    cfg: Mapping[str, Any],
+) -> Cell:
     """Training (T, ...) on Σ, the exact flow from ``start``, and when each has learned."""
     import numpy as np
 
@@ -182,7 +213,7 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
     from numerics.starts.learned_starts import finite_or_none
     from numerics.training.relearning import learning_time, losses
 
-    function, exact = W2 @ W1, network_function(times, *start, sigma, on_separatrix=True)
+    function, exact = W2 @ W1, network_function(times, *start, sigma, on_separatrix=True)  # type: ignore[arg-type, misc]  # two layers
     loss, exact_loss = losses(function, sigma), losses(exact, sigma)
     U, _, Vt = np.linalg.svd(sigma)
     modes, exact_modes = (np.einsum("ik,tij,kj->tk", U, F, Vt) for F in (function, exact))
@@ -198,7 +229,15 @@ def _measure(cell, times, W1, W2, sigma, start, cfg):
     return Cell(cell, values, curves)
 
 
-def _second(cell, times, W1, W2, sigma, living, cfg):
+def _second(
+    cell: Mapping[str, Any],
+    times: np.ndarray,
+    W1: np.ndarray,
+    W2: np.ndarray,
+    sigma: np.ndarray,
+    living: np.ndarray,
+    cfg: Mapping[str, Any],
+) -> Cell:
     """As `_measure`, with what is predicted of the saddle."""
     from derivations.prior_knowledge.evaluators.learnability import learnable
     from numerics.training.relearning import learned_next_to
@@ -213,7 +252,14 @@ def _second(cell, times, W1, W2, sigma, living, cfg):
     )
 
 
-def _escape(order, times, W1, W2, sigma, start):
+def _escape(
+    order: Any,
+    times: np.ndarray,
+    W1: np.ndarray,
+    W2: np.ndarray,
+    sigma: np.ndarray,
+    start: Sequence[np.ndarray],
+) -> dict[str, Any]:
     """When half of the first missed mode is learned, and when that is predicted from its overlap at the start.
 
     Modes that the swap keeps hold hidden neurons. What grows at the rate s is the overlap across theirs.
@@ -239,11 +285,13 @@ def _escape(order, times, W1, W2, sigma, start):
         "rate": float(s),
         "overlap": float(noise),
         "escape": finite_or_none(crossing(times, strength, s / 2)),
-        "predicted": float(learnable(*start, sigma, noise=float(noise)).escape_time),
+        "predicted": float(learnable(*start, sigma, noise=float(noise)).escape_time),  # type: ignore[arg-type, misc]  # two layers
     }
 
 
-def _deviations(W1, W2, sigma, cfg):
+def _deviations(
+    W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str, Any]
+) -> list[list[float]]:
     """The largest distances of training with each step from the exact flow of the first lesson, a list a network."""
     import numpy as np
 
@@ -258,7 +306,7 @@ def _deviations(W1, W2, sigma, cfg):
     return np.stack(found, -1).tolist()
 
 
-def _apart(large, small):
+def _apart(large: Cell, small: Cell) -> float:
     """What is left of the size of the start: the difference of the last functions, in units of one of them."""
     import numpy as np
 
@@ -266,7 +314,7 @@ def _apart(large, small):
     return float(np.linalg.norm(first - second) / np.linalg.norm(first))
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Swaps stop the exact flow and delay training; a new tree takes as long as a large start; the end is one and the
     same."""
     swapped = Measurements([row for row in measured if row.cell["task"] in SWAPS])
@@ -286,7 +334,7 @@ def claims(measured):
     ]
 
 
-def _swap_claims(swapped, colours):
+def _swap_claims(swapped: Measurements, colours: Measurements) -> list[Claim]:
     """The exact flow is stuck after a swap; training is slow and arrives."""
     slower = [
         min(_slower(swapped.where(seed=seed), colours.where(seed=seed))) for seed in swapped.distinct("seed")
@@ -315,7 +363,7 @@ def _swap_claims(swapped, colours):
     ]
 
 
-def _large_start_claims(lessons, colours):
+def _large_start_claims(lessons: Measurements, colours: Measurements) -> list[Claim]:
     """Colours after a first lesson take as long as the first lesson from a start that is as large."""
     times = (rows.where(first="large").values("time") for rows in (colours, lessons))
     similar = [math.log(ratio) for ratio in ratios(*times)]
@@ -336,7 +384,7 @@ def _large_start_claims(lessons, colours):
     ]
 
 
-def _checks(lessons, learned):
+def _checks(lessons: Measurements, learned: Measurements) -> list[Claim]:
     """Where the flow learns a task, training is on the flow."""
     return [
         order_claim(
@@ -356,7 +404,7 @@ def _checks(lessons, learned):
     ]
 
 
-def _own_claims(swapped, circles):
+def _own_claims(swapped: Measurements, circles: Measurements) -> list[Claim]:
     """When training leaves the saddle, and that three things in a circle make none."""
     return [
         at_most(
@@ -382,18 +430,18 @@ def _own_claims(swapped, circles):
     ]
 
 
-def _present(rows, name):
+def _present(rows: Iterable[Measurement], name: str) -> list[Any]:
     """A number of the cells that have it."""
     return [row.values[name] for row in rows if name in row.values]
 
 
-def _slower(swapped, colours):
+def _slower(swapped: Measurements, colours: Measurements) -> list[float]:
     """ln of the ratio of times of every swap and the colour hierarchy, after the same first lesson of one seed."""
     times = dict(zip(colours.coordinates("first"), colours.values("time"), strict=True))
     return [math.log(row.values["time"] / times[row.cell["first"]]) for row in swapped]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     seed = results[0].cell["seed"]
@@ -417,14 +465,14 @@ def figure(results):
     return drawing
 
 
-def _joined(lesson, second, end):
+def _joined(lesson: Cell, second: Cell, end: float) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
     """The curves of the first lesson until ``end``, and of twice that time and more of the second from there on."""
     for cell, shift in ((lesson, 0.0), (second, end)):
         part = cell.curves["t"] <= (end if cell is lesson else 2 * end)
         yield shift + cell.curves["t"][part], {name: cell.curves[name][part] for name in DIMS}
 
 
-def _losses(axes, lesson, second, end, title):
+def _losses(axes: Axes, lesson: Cell, second: Cell, end: float, title: str) -> None:
     """The loss through both lessons, trained and exact, with the predicted escape from the saddle."""
     from numerics.lab.figures import EXACT, measured, style
 
@@ -441,7 +489,7 @@ def _losses(axes, lesson, second, end, title):
     style(axes, xlabel="$t$", ylabel="loss", title=title)
 
 
-def _modes(axes, lesson, second, end):
+def _modes(axes: Axes, lesson: Cell, second: Cell, end: float) -> None:
     """The modes of the task in training through both lessons, trained and exact."""
     from matplotlib import colormaps
 
@@ -456,7 +504,7 @@ def _modes(axes, lesson, second, end):
     style(axes, xlabel="$t$", ylabel=r"$u_i^\top W_2W_1\,v_i$", title="F  modes of the task")
 
 
-def _scaled(panels, cells, titles, letter):
+def _scaled(panels: Sequence[Axes], cells: Sequence[Cell], titles: Sequence[str], letter: str) -> None:
     """Paths of the eight things, without their mean, in the plane of one scaling for all panels."""
     import numpy as np
     from matplotlib import colormaps
@@ -477,13 +525,13 @@ def _scaled(panels, cells, titles, letter):
         style(axes, title=letter + title)
 
 
-def _things(cell):
+def _things(cell: Cell) -> np.ndarray:
     """The things at all times (T 8, 8) as vectors of features, without their mean."""
     function = cell.curves["function"]
     return (function - function.mean(-1, keepdims=True)).swapaxes(1, 2).reshape(-1, 8)
 
 
-def _swapped(axes, cell):
+def _swapped(axes: Axes, cell: Cell) -> None:
     """The one coordinate of the scaling in which something moves, over time."""
     import numpy as np
     from matplotlib import colormaps
@@ -512,7 +560,7 @@ def _swapped(axes, cell):
     style(axes, xlabel="$t$", ylabel="coordinate that moves", title="H  two fish swapped")
 
 
-def _labels(places):
+def _labels(places: np.ndarray) -> Iterator[tuple[Any, str]]:
     """The names of things at places (8, 2), together where they are together."""
     import numpy as np
 
@@ -533,7 +581,7 @@ def _labels(places):
         "prior_knowledge.tree_similarity",
     ),
 )
-def revised_trees():
+def revised_trees() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -17,11 +17,19 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most
+from numerics.lab.claims import Claim, Measurements, at_least, at_most
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 # Numbers of inputs and outputs from the first to the last dimension, hidden neurons up to ``most_hidden``; scales of
 # the start; time constants that the bounds must notice to be wrong. Learning rates are the largest one over the
@@ -47,32 +55,32 @@ BOUND, CLOSE = 0.01, 0.001
 DIMS = {"t": ("time",), "loss": ("time",), "exact_loss": ("time",)}
 
 
-def sample(cfg) -> list[int]:
+def sample(cfg: Mapping[str, Any]) -> list[int]:
     """The networks that are shown one by one."""
     return sorted(random.Random(cfg["shown_seed"]).sample(range(cfg["networks"]), cfg["shown"]))
 
 
-def all_cells(cfg):
+def all_cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A cell a network."""
     return [{"network": number} for number in range(cfg["networks"])]
 
 
-def sampled_cells(cfg):
+def sampled_cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The networks that are shown one by one."""
     return [{"network": number} for number in sample(cfg)]
 
 
-def run_rates(batch, cfg, device, resume):
+def run_rates(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     """The networks at all rates."""
     return _measured(batch, cfg, cfg["divisors"])
 
 
-def run_sampled(batch, cfg, device, resume):
+def run_sampled(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     """The networks at one rate."""
     return _measured(batch, cfg, [round(cfg["largest_rate"] / cfg["shown_rate"])])
 
 
-def _measured(batch, cfg, divisors):
+def _measured(batch: list[dict[str, Any]], cfg: Mapping[str, Any], divisors: Sequence[int]) -> list[Cell]:
     """All networks as one stack, at each learning rate; exact losses network by network."""
     import numpy as np
 
@@ -118,7 +126,7 @@ def _measured(batch, cfg, divisors):
     ]
 
 
-def network(number, cfg):
+def network(number: int, cfg: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A start W1 (N_h, N_i), W2 (N_o, N_h) and data X (N_i, P), Y (N_o, P), of sizes drawn at random."""
     import numpy as np
 
@@ -140,7 +148,14 @@ def network(number, cfg):
     return W1, W2, X, Y
 
 
-def _exact(times, W1, W2, sigma, rest, tau):
+def _exact(
+    times: np.ndarray,
+    W1: Iterable[np.ndarray],
+    W2: Iterable[np.ndarray],
+    sigma: Iterable[np.ndarray],
+    rest: Iterable[float],
+    tau: float,
+) -> np.ndarray:
     """The exact losses (K, T) of networks of different sizes."""
     import numpy as np
 
@@ -149,19 +164,19 @@ def _exact(times, W1, W2, sigma, rest, tau):
 
     return np.array(
         [
-            whitened_loss(network_function(times, *start, task, tau), task, left)
+            whitened_loss(network_function(times, *start, task, tau), task, left)  # type: ignore[arg-type, call-arg]  # two layers
             for *start, task, left in zip(W1, W2, sigma, rest, strict=True)
         ]
     )
 
 
-def violations(rates, deviations) -> int:
+def violations(rates: Sequence[float], deviations: Sequence[float]) -> int:
     """How often a smaller rate does not deviate less than the next larger one."""
     ordered = [value for _, value in sorted(zip(rates, deviations, strict=True))]
     return sum(not smaller < larger for smaller, larger in pairwise(ordered))
 
 
-def claims_fig_2c(measured):
+def claims_fig_2c(measured: Measurements) -> list[Claim]:
     """The deviation falls with the learning rate in every network."""
     curves = [(row.values["rate"], row.values["deviation"]) for row in measured]
     steep = [math.log(values[0] / values[1]) / math.log(rates[0] / rates[1]) for rates, values in curves]
@@ -189,7 +204,7 @@ def claims_fig_2c(measured):
     ]
 
 
-def claims_fig_2d(measured):
+def claims_fig_2d(measured: Measurements) -> list[Claim]:
     """The learning curves coincide, and show learning."""
     return [
         _coincide("coincide", "in each of the sampled networks", measured),
@@ -212,7 +227,9 @@ def claims_fig_2d(measured):
     ]
 
 
-def _coincide(name, where, measured, bound=BOUND, about="paper"):
+def _coincide(
+    name: str, where: str, measured: Measurements, bound: float = BOUND, about: str = "paper"
+) -> Claim:
     """The claim that at the smallest rate of each network the losses are as close as a bound says."""
     return at_most(
         name,
@@ -223,7 +240,7 @@ def _coincide(name, where, measured, bound=BOUND, about="paper"):
     )
 
 
-def _resolved(measured):
+def _resolved(measured: Measurements) -> Claim:
     """The check that the bound would notice a time constant that is 5 % off."""
     return at_least(
         "resolution",
@@ -234,7 +251,7 @@ def _resolved(measured):
     )
 
 
-def figure_fig_2c(results):
+def figure_fig_2c(results: Sequence[Cell]) -> Figure:
     """The deviation of every network over the rates, the sampled ones in colour, and its local order."""
     from numerics.lab.figures import new_figure, style
 
@@ -271,7 +288,7 @@ def figure_fig_2c(results):
     return drawing
 
 
-def figure_fig_2d(results):
+def figure_fig_2d(results: Sequence[Cell]) -> Figure:
     """The loss of the sampled networks over time, simulated and exact."""
     from matplotlib.lines import Line2D
 
@@ -294,7 +311,7 @@ def figure_fig_2d(results):
     return drawing
 
 
-def _palette(count):
+def _palette(count: int) -> list[Any]:
     """As many colours."""
     from matplotlib import colormaps
 
@@ -306,7 +323,7 @@ def _palette(count):
     title="Deviation of the exact from the simulated loss over learning rates",
     confronts=("prior_knowledge.exact_solution",),
 )
-def rates():
+def rates() -> Plan:
     return Plan(SCALES, all_cells, run_rates, figure_fig_2c, claims_fig_2c, DIMS, batch=None)
 
 
@@ -315,5 +332,5 @@ def rates():
     title="Exact and simulated learning curves of five sampled networks",
     confronts=("prior_knowledge.exact_solution",),
 )
-def curves():
+def curves() -> Plan:
     return Plan(SCALES, sampled_cells, run_sampled, figure_fig_2d, claims_fig_2d, DIMS, batch=None)

@@ -12,7 +12,8 @@ States are Q Qᵀ = [[W1ᵀ W1, W1ᵀ W2ᵀ], [W2 W1, W2 W2ᵀ]] throughout, inp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ SMALL, LARGE, BALANCED = KINDS = ("small random", "large random", "large zero-ba
 LINES = {SMALL: "#1b7837", LARGE: "#d6548f", BALANCED: "#2166ac"}
 
 
-def start(kind: str, cfg: Mapping, seed: int, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def start(kind: str, cfg: Mapping[str, Any], seed: int, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """W1 (N_h, N_i) and W2 (N_o, N_h) of a kind.
 
     ``cfg`` has the width "hidden" and the scales "small" and "large": the standard deviation of Gaussian weights is
@@ -45,7 +46,7 @@ def state(W1: np.ndarray, W2: np.ndarray) -> np.ndarray:
     return Q @ Q.swapaxes(-1, -2)
 
 
-def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Sequence[float]) -> np.ndarray:
+def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Any) -> np.ndarray:
     """Q Qᵀ (T, ...) of the gradient flow with τ = 1: the closed form of a zero-balanced start, and otherwise the
     integrated equations (DOP853, relative tolerance 1e-11).
     """
@@ -63,7 +64,7 @@ def flow(kind: str, W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Se
     return state(W, A.swapaxes(-1, -2))
 
 
-def trained(W1, W2, sigma: np.ndarray, times: Sequence[float], rate: float) -> np.ndarray:
+def trained(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, times: Any, rate: float) -> np.ndarray:
     """Q Qᵀ (..., T, ...) of gradient descent at the multiples of the step that are nearest to the times."""
     (times,) = plain(times=times)
     require_some(times=times)
@@ -89,7 +90,7 @@ def blocks(matrix: np.ndarray, inputs: int) -> tuple[np.ndarray, np.ndarray, np.
     )
 
 
-def gaps(matrix: np.ndarray, sigma: np.ndarray) -> tuple[float, float, float]:
+def gaps(matrix: np.ndarray, sigma: np.ndarray) -> tuple[float, ...]:
     """How far the three blocks of one Q Qᵀ are from those of the rich solution, each relative to the latter."""
     matrix, sigma = plain(matrix=matrix, sigma=sigma)
     require_some(matrix=matrix, sigma=sigma)

@@ -23,11 +23,29 @@ end, however large they were.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between, mean_at_least, rank_correlation, ratios
+from numerics.lab.claims import (
+    Claim,
+    Measurements,
+    at_least,
+    at_most,
+    between,
+    mean_at_least,
+    rank_correlation,
+    ratios,
+)
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # Scales of small and large starts, of much smaller and of much larger ones; horizons (τ = 1), on each of which curves
 # have so many points; steps; how many large zero-balanced starts are searched for those that wait.
@@ -58,18 +76,18 @@ WAYS = {"trained": "trained networks", "flow": "the exact flow"}
 COLUMNS = ("t", "flow", "trained")
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     parts = [("learning", kind) for kind in KINDS] + [("tiny", SMALL), ("vast", BALANCED)]
     grid = [{"part": part, "start": kind, "seed": seed} for part, kind in parts for seed in cfg["seeds"]]
     return [*grid, {"part": "many", "start": BALANCED, "seed": -1}]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     parts = {"learning": _learning, "tiny": _tiny, "vast": _vast, "many": _many}
     return parts[batch[0]["part"]](batch, cfg)
 
 
-def _learning(batch, cfg):
+def _learning(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """Networks of one kind: each by its flow, all together by descent."""
     import numpy as np
 
@@ -81,7 +99,7 @@ def _learning(batch, cfg):
     sigma, kind = hierarchy(), batch[0]["start"]
     t = np.linspace(0.0, cfg["horizons"][kind], cfg["points"])
     starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
-    descents = [_loss(trained(*stacked(starts), sigma, t, rate), sigma) for rate in cfg["rates"]]
+    descents = [_loss(trained(*stacked(starts), sigma, t, rate), sigma) for rate in cfg["rates"]]  # type: ignore[arg-type, call-arg]  # two stacks
     found = []
     for place, cell in enumerate(batch):
         exact = _loss(flow(kind, *starts[place], sigma, t), sigma)
@@ -95,7 +113,7 @@ def _learning(batch, cfg):
     return found
 
 
-def _loss(states, sigma):
+def _loss(states: np.ndarray, sigma: np.ndarray) -> np.ndarray:
     """The loss (...) of states Q Qᵀ (..., N_i + N_o, N_i + N_o) on Σ."""
     from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import blocks
     from numerics.training.linear_descent import whitened_loss
@@ -103,12 +121,12 @@ def _loss(states, sigma):
     return whitened_loss(blocks(states, sigma.shape[1])[1], sigma)
 
 
-def _curves(t, exact, descent=None):
+def _curves(t: np.ndarray, exact: np.ndarray, descent: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """The curves of a cell, NaN where nothing was trained."""
     return dict(zip(COLUMNS, (t, exact, exact * float("nan") if descent is None else descent), strict=True))
 
 
-def _tiny(batch, cfg):
+def _tiny(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """The drops of the flow from much smaller weights."""
     import numpy as np
 
@@ -125,7 +143,7 @@ def _tiny(batch, cfg):
     return found
 
 
-def _vast(batch, cfg):
+def _vast(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """The exponent p of L ~ t^(−p) in the flow of zero-balanced starts that are far larger than the task."""
     import numpy as np
 
@@ -143,7 +161,7 @@ def _vast(batch, cfg):
     return found
 
 
-def _many(batch, cfg):
+def _many(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """Zero-balanced starts of other seeds: distance from the separatrix, waiting time, straightness, drops."""
     import numpy as np
 
@@ -165,7 +183,7 @@ def _many(batch, cfg):
     return [Cell(batch[0], values, _curves(nothing, nothing))]
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Small starts are slow and fall in steps, large ones are fast and nearly exponential."""
     by_kind = {kind: measured.where(part="learning", start=kind) for kind in KINDS}
     return [
@@ -184,7 +202,7 @@ def claims(measured):
     ]
 
 
-def _shape_claims(by_kind, way, words):
+def _shape_claims(by_kind: Mapping[str, Measurements], way: str, words: str) -> list[Claim]:
     """What the source says of the curves of trained networks, or of the flow."""
     found = []
     for name, kind in NAMED.items():
@@ -221,7 +239,7 @@ def _shape_claims(by_kind, way, words):
     ]
 
 
-def _contrasts(by_kind):
+def _contrasts(by_kind: Mapping[str, Measurements]) -> list[Claim]:
     """Steps against exponentials: how much less straight and less steady small starts are than large ones."""
     small = by_kind[SMALL]
     return [
@@ -251,7 +269,7 @@ def _contrasts(by_kind):
     ]
 
 
-def _common_loss_claims(by_kind):
+def _common_loss_claims(by_kind: Mapping[str, Measurements]) -> list[Claim]:
     """Large starts are faster to one and the same loss, although they begin at larger ones."""
     name = "trained_time_to_common"
     return [
@@ -267,7 +285,7 @@ def _common_loss_claims(by_kind):
     ]
 
 
-def _level_claims(small, tiny):
+def _level_claims(small: Measurements, tiny: Measurements) -> list[Claim]:
     """Small starts learn level by level; between the drops the loss is that of the levels to come."""
     levels = [21 / 2, 12 / 2, 4 / 2]
     away = [
@@ -295,7 +313,7 @@ def _level_claims(small, tiny):
     ]
 
 
-def _rate_claims(by_kind, vast):
+def _rate_claims(by_kind: Mapping[str, Measurements], vast: Measurements) -> list[Claim]:
     """In what sense large starts are exponential: at the end, but not from the start on."""
     return [
         between(
@@ -330,7 +348,7 @@ def _rate_claims(by_kind, vast):
     ]
 
 
-def _separatrix_claims(many):
+def _separatrix_claims(many: Mapping[str, Any]) -> list[Claim]:
     """Why some large zero-balanced starts are not exponential."""
     nearest = sorted(zip(many["distance"], many["waiting"], strict=True))[: len(many["distance"]) // 4]
     return [
@@ -359,7 +377,7 @@ def _separatrix_claims(many):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
 
     drawing = new_figure(1, 4, width=2.9, height=2.9)
@@ -370,7 +388,7 @@ def figure(results):
     return drawing
 
 
-def _curve_panels(panels, results):
+def _curve_panels(panels: Sequence[Axes], results: Sequence[Cell]) -> None:
     """All learning curves, on the axes of the source and on logarithmic ones; dotted: one flow of each kind."""
     from matplotlib.lines import Line2D
 
@@ -395,7 +413,7 @@ def _curve_panels(panels, results):
     panels[0].legend(handles=handles, frameon=False, fontsize=8, loc="upper right")
 
 
-def _separatrix_panel(axes, cell):
+def _separatrix_panel(axes: Axes, cell: Cell) -> None:
     """The time to a common loss against the distance from the separatrix, with the slope −1/s of the weakest mode."""
     import numpy as np
 
@@ -422,7 +440,7 @@ def _separatrix_panel(axes, cell):
     )
 
 
-def _vast_panel(axes, results):
+def _vast_panel(axes: Axes, results: Sequence[Cell]) -> None:
     """Zero-balanced starts that are far larger than the task, with the loss n/8t² of an empty task."""
     import numpy as np
 
@@ -447,7 +465,7 @@ def _vast_panel(axes, results):
         "prior_knowledge.large_equal_modes",
     ),
 )
-def rich_learning_curves():
+def rich_learning_curves() -> Plan:
     return Plan(
         scales=SCALES,
         cells=cells,

@@ -14,11 +14,28 @@ chance half are on the separatrix; a second kind of cell counts them, and trains
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, between, mean_and_stderr, mean_at_least
+from numerics.lab.claims import (
+    Claim,
+    Measurements,
+    at_least,
+    at_most,
+    between,
+    mean_and_stderr,
+    mean_at_least,
+)
 from numerics.lab.order import ORDER_MARGIN, ORDER_STDERR, fit_order, order_claim
 from numerics.lab.study import Cell, Plan, study
 from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import BALANCED, KINDS, LARGE, SMALL
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 # Scales of the starts, and of small ones whose gap is fitted; steps and the horizon (τ = 1). Of ``signs`` starts of
 # random sign the first ``stuck`` ones that are stuck are trained with the ``escape_rates``.
@@ -47,16 +64,16 @@ SIDES = ("input", "output")
 RICH = (SMALL, BALANCED)
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     learned = [{"part": "learned", "start": kind, "seed": seed} for kind in KINDS for seed in cfg["seeds"]]
     return [*learned, {"part": "signs", "start": BALANCED, "seed": -1}]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return {"learned": _learned, "signs": _signs}[batch[0]["part"]](batch, cfg)
 
 
-def _learned(batch, cfg):
+def _learned(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """Networks of one kind: each by its flow, all together by descent."""
     import numpy as np
 
@@ -66,7 +83,7 @@ def _learned(batch, cfg):
 
     sigma, kind, end = hierarchy(), batch[0]["start"], [0.0, cfg["horizon"]]
     starts = [start(kind, cfg, cell["seed"], sigma) for cell in batch]
-    descents = [trained(*stacked(starts), sigma, end, rate)[:, -1] for rate in cfg["rates"]]
+    descents = [trained(*stacked(starts), sigma, end, rate)[:, -1] for rate in cfg["rates"]]  # type: ignore[arg-type, call-arg]  # two stacks
     found = []
     for place, cell in enumerate(batch):
         exact = flow(kind, *starts[place], sigma, end)[-1]
@@ -81,7 +98,7 @@ def _learned(batch, cfg):
     return found
 
 
-def _scaling(seed, cfg, sigma):
+def _scaling(seed: int, cfg: Mapping[str, Any], sigma: np.ndarray) -> dict[str, Any]:
     """The gaps of the flow from the same directions at several scales."""
     from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import flow, gaps, start
 
@@ -93,7 +110,7 @@ def _scaling(seed, cfg, sigma):
     return {"scale": list(cfg["scales"]), "scaled_input": first, "scaled_output": last}
 
 
-def _signs(batch, cfg):
+def _signs(batch: list[dict[str, Any]], cfg: Mapping[str, Any]) -> list[Cell]:
     """Zero-balanced starts whose sign is left to chance: how many are stuck, and whether the determinant tells."""
     import numpy as np
 
@@ -122,7 +139,7 @@ def _signs(batch, cfg):
     return [Cell(batch[0], values, {"flow": nothing, "trained": nothing})]
 
 
-def _escapes(W1, W2, sigma, cfg):
+def _escapes(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str, Any]) -> dict[str, Any]:
     """How descent leaves the separatrix: when the loss that the flow keeps has been halved, at every step size.
 
     The imbalance that steps h leave behind, O(h), grows as e^(s t) in the missed mode, so that e^(−t) is O(h) there for
@@ -150,7 +167,7 @@ def _escapes(W1, W2, sigma, cfg):
     }
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The three kinds compute the same; two of them represent the task."""
     by_kind = {kind: measured.where(part="learned", start=kind) for kind in KINDS}
     signs = measured.where(part="signs")[0].values
@@ -170,12 +187,12 @@ def claims(measured):
     ]
 
 
-def _trained(rows, block):
+def _trained(rows: Measurements, block: str) -> list[float]:
     """How far a block of networks trained with the smallest step is from that of the task."""
     return [gaps[-1] for gaps in rows.values(f"trained_{block}")]
 
 
-def _end_claims(by_kind):
+def _end_claims(by_kind: Mapping[str, Measurements]) -> list[Claim]:
     """All kinds compute the task; small and zero-balanced ones represent it."""
     flows = [by_kind[kind].values("flow_function") for kind in KINDS]
     rich = [_trained(by_kind[kind], side) for kind in RICH for side in SIDES]
@@ -208,7 +225,7 @@ def _end_claims(by_kind):
     ]
 
 
-def _side_claims(by_kind, side):
+def _side_claims(by_kind: Mapping[str, Measurements], side: str) -> list[Claim]:
     """The representation on one side: not that of the task from large random starts, and how close from the others."""
     return [
         mean_at_least(
@@ -235,7 +252,7 @@ def _side_claims(by_kind, side):
     ]
 
 
-def _separatrix_claims(signs):
+def _separatrix_claims(signs: Mapping[str, Any]) -> list[Claim]:
     """Half of all zero-balanced starts are stuck, which ones, on what, and that descent gets away."""
     count, spread = signs["starts"], 3 * math.sqrt(0.25 / signs["starts"])
     escape_order, escape_stderr = mean_and_stderr(signs["escape_order"])
@@ -284,20 +301,20 @@ def _separatrix_claims(signs):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     from numerics.lab.figures import new_figure
     from numerics.tasks.semantic import hierarchy
 
     sigma = hierarchy()
     drawing = new_figure(1, 1, width=11.0, height=6.6)
-    top, bottom = drawing.subfigures(2, 1, height_ratios=[1.08, 1])
+    top, bottom = drawing.subfigures(2, 1, height_ratios=[1.08, 1])  # type: ignore[misc]  # an array of two
     _task(top, sigma)
     _final_states(bottom, results, sigma)
     bottom.supxlabel(" ", fontsize=4)
     return drawing
 
 
-def _task(part, sigma):
+def _task(part: Any, sigma: np.ndarray) -> None:
     """The tree, its input-output correlation, and the representations of the rich solution."""
     from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import blocks, task_state
     from numerics.tasks.semantic import ITEMS
@@ -319,7 +336,7 @@ def _task(part, sigma):
         axes.tick_params(length=0)
 
 
-def _branches():
+def _branches() -> list[tuple[str, str]]:
     """The two sides of every branching, in the order of the features."""
     from numerics.tasks.semantic import ITEMS
 
@@ -327,7 +344,7 @@ def _branches():
     return [("all", ""), *zip(kinds[::2], kinds[1::2], strict=True)]
 
 
-def _tree(axes):
+def _tree(axes: Axes) -> None:
     """The things as leaves, their groups at the branchings above them."""
     from numerics.tasks.semantic import ITEMS
 
@@ -350,7 +367,7 @@ def _tree(axes):
     axes.axis("off")
 
 
-def _final_states(part, results, sigma):
+def _final_states(part: Any, results: Sequence[Cell], sigma: np.ndarray) -> None:
     """The trained Q Qᵀ of one network of each kind beside that of the rich solution."""
     from numerics.studies.prior_knowledge.rich_and_lazy.rich_lazy import gaps, task_state
 
@@ -372,12 +389,12 @@ def _final_states(part, results, sigma):
         if axes is panels[0]:
             axes.set_xlabel("relative distance\nof the blocks from it:", fontsize=8, loc="right")
             continue
-        first, function, last = gaps(matrix, sigma)
-        axes.set_xlabel(f"inputs {first:.1g}, outputs {last:.1g},\nfunction {function:.0e}", fontsize=8)
+        inputs, function, outputs = gaps(matrix, sigma)
+        axes.set_xlabel(f"inputs {inputs:.1g}, outputs {outputs:.1g},\nfunction {function:.0e}", fontsize=8)
     part.colorbar(image, ax=list(panels), pad=0.01, shrink=0.7, extend="both", ticks=[-2, -1, 0, 1, 2])
 
 
-def _heatmap(axes, matrix, title):
+def _heatmap(axes: Axes, matrix: np.ndarray, title: str) -> Any:
     """A matrix on the scale of the task, beyond which colours saturate."""
     image = axes.imshow(matrix, cmap="RdBu_r", vmin=-2.5, vmax=2.5, interpolation="nearest")
     axes.set_title(title, fontsize=10, loc="left")
@@ -393,7 +410,7 @@ def _heatmap(axes, matrix, title):
         "prior_knowledge.input_similarity",
     ),
 )
-def rich_representations():
+def rich_representations() -> Plan:
     return Plan(
         scales=SCALES, cells=cells, run=run, figure=figure, claims=claims, dims=DIMS, batch=None,
         shared=("part", "start"),
