@@ -1,0 +1,66 @@
+"""Every evaluator that is tied to a result computes it, under the accuracy contract.
+
+The tests are made from the ties, `@implements("topic.result")` on the evaluators; the reference of each stands in
+`tied`, one module a topic. An evaluator without a reference fails by name.
+`SYMDYN_ACCURACY_DENSE=10 pytest tests/agreement/test_ties.py` draws ten times as many points.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from symdyn.catalogue.implements import ties
+from tests.agreement.tied.case import CASES, examine
+
+TOPICS = ("single_neuron", "wide_linear", "deep_linear", "piecewise_linear", "prior_knowledge")
+NOT_COVERED = ("random_matrices", "signal_propagation")
+"""The topics whose evaluators have no references yet."""
+
+for topic in TOPICS:
+    import_module(f"tests.agreement.tied.{topic}")
+
+
+def topic_of(tie):
+    return tie.module.split(".")[1]
+
+
+TIES = [tie for tie in ties() if topic_of(tie) not in NOT_COVERED]
+
+
+def the_case(tie):
+    assert (tie.module, tie.name) in CASES, (
+        f"{tie.place} computes {', '.join(tie.keys)} and has no reference: write one in "
+        f"tests/agreement/tied/{topic_of(tie)}.py"
+    )
+    return examine(CASES[tie.module, tie.name].key)
+
+
+@pytest.mark.parametrize("tie", TIES, ids=lambda tie: tie.place)
+def test_evaluator_computes_its_results(tie):
+    examined = the_case(tie)
+    faults = examined.faults()
+    assert not faults, f"{len(faults)} of {len(examined.points)} wrong\n" + "\n".join(faults[:3])
+    assert sum(point.truth is not None for point in examined.points) >= len(examined.points) / 2
+
+
+@pytest.mark.parametrize("tie", TIES, ids=lambda tie: tie.place)
+def test_evaluator_with_one_thing_wrong_is_refused(tie):
+    examined = the_case(tie)
+    assert examined.exchanged(), "the draws do not tell one answer from another"
+    if not examined.case.discrete:
+        outputs = examined.outputs
+        unseen = [k for k in range(outputs) if not examined.perturbed(k)]
+        assert not unseen, f"outputs {unseen} may be off by 1e-9"
+    unseen = [name for name, mutant in examined.case.mutants.items() if not examined.with_call(mutant)]
+    assert not unseen
+
+
+def test_every_topic_is_covered_or_named():
+    assert {topic_of(tie) for tie in ties()} == {*TOPICS, *NOT_COVERED}
+
+
+def test_no_case_is_left_over():
+    """A case whose evaluator is gone, or has lost its tie, examines nothing."""
+    assert set(CASES) <= {(tie.module, tie.name) for tie in ties()}
