@@ -220,7 +220,7 @@ SURFACE = load("single_neuron.separating_surface").statement.because[0].quantity
 @case(
     separatrix_distance,
     draw=start,
-    draws=30,
+    draws=20,
     mutants={"η_a and η_w exchanged": rates_exchanged(separatrix_distance)},
 )
 def _(a0: Any, w0: Any, beta_star: Any, eta_a: Any, eta_w: Any) -> Any:
@@ -249,7 +249,7 @@ def time_scale(outputs: Any, **start: Any) -> Any:
     crossing_time,
     draw=start,
     scale=time_scale,
-    draws=50,
+    draws=36,
     mutants={
         "η_a and η_w exchanged": rates_exchanged(crossing_time),
         "no crossing": lambda a0, **_: np.inf * np.ones_like(a0),
