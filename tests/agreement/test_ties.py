@@ -66,6 +66,16 @@ def test_every_topic_has_references():
     assert {topic_of(tie) for tie in ties()} == set(TOPICS)
 
 
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_evaluator_that_a_topic_offers_is_tied(topic):
+    page = import_module(f"derivations.{topic}")
+    offered = [getattr(page, name) for name in dir(page)]
+    named = {(getattr(x, "__module__", None), getattr(x, "__name__", "")) for x in offered}
+    evaluators = {(module, name) for module, name in named if ".evaluators." in str(module)}
+    tied = {(tie.module, tie.name) for tie in ties() if topic_of(tie) == topic}
+    assert evaluators and evaluators <= tied
+
+
 def test_an_evaluator_without_a_reference_is_named():
     tie = Tie(
         "new_function", "derivations.wide_linear.evaluators.weights", ("wide_linear.conserved_balance",)

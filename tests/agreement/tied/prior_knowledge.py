@@ -453,16 +453,17 @@ def equally_strong(draw: Draw) -> Arguments:
     return {**given, "s": s, "tau": draw.magnitude("tau")}
 
 
+def printed_peak(a1: Any, a2: Any, b: Any, s: Any, tau: Any) -> Any:
+    room, rest = s - a1 - a2, a1 * a2 - b * b
+    return tau / (4 * s) * (np.log(s) + np.log(room) - np.log(rest)) if room > 0 and rest > 0 else np.inf
+
+
 @case(
     offdiagonal_peak,
     draw=equally_strong,
     draws=40,
     mutants={
-        "as it is printed, without the 1": lambda a1, a2, b, s, tau: (
-            tau
-            / (4 * s)
-            * np.log(np.maximum(s * (s - a1 - a2) / np.maximum(a1 * a2 - b * b, 1e-300), 1e-300))
-        ),
+        "as it is printed, without the 1": printed_peak,
     },
 )
 def _(a1: Any, a2: Any, b: Any, s: Any, tau: Any) -> Any:
