@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import index
 from typing import Any, Protocol
 
 LONGEST = 1000
@@ -49,10 +50,10 @@ def reached(stepper: Steps, times: Iterable[int]) -> Iterator[int]:
     """Advance a stepper, which has taken no step yet, to each of the numbers of steps in ``times``, none smaller than
     the one before it, and yield the number there.
 
-    Raises ValueError for a number that is below the one before it, or below 0.
+    Raises ValueError for a number that is below the one before it, or below 0, and TypeError for what is no integer.
     """
     taken, longest, steps = 0, stepper.longest, stepper.steps
-    for time in times:
+    for time in map(index, times):
         if time < taken:
             raise ValueError(f"steps cannot be taken back: {taken} are done, and {time} come next")
         while time - taken > longest:
@@ -103,12 +104,15 @@ class Descent:
     """Steps of torch parameters, in place, against the gradient of a loss that torch differentiates: θ ← θ − speed ∂L.
 
     ``loss()`` is computed from the parameters; ``speeds`` are one for each of them, numbers or tensors that broadcast.
+    Raises ValueError for another number of them.
     """
 
     longest = LONGEST
 
     def __init__(self, loss: Callable[[], Any], parameters: Sequence[Any], speeds: Sequence[Any]) -> None:
         self.loss, self.parameters, self.speeds = loss, list(parameters), list(speeds)
+        if len(self.speeds) != len(self.parameters):
+            raise ValueError(f"{len(self.parameters)} parameters need as many speeds, got {len(self.speeds)}")
 
     def steps(self, count: int) -> None:
         """Advance by ``count`` steps."""

@@ -45,6 +45,19 @@ def test_steps_are_not_taken_back(times):
         list(reached(Counted(longest=4), times))
 
 
+@pytest.mark.parametrize("time", [2.5, float("nan"), "2", None])
+def test_the_loop_is_at_no_broken_number_of_steps(time):
+    stepper = Counted(longest=4)
+    with pytest.raises(TypeError, match="integer"):
+        list(reached(stepper, [time]))
+    assert stepper.given == []
+
+
+def test_every_parameter_has_a_speed():
+    with pytest.raises(ValueError, match="2 parameters need as many speeds, got 1"):
+        Descent(lambda: None, [torch.ones(1), torch.ones(1)], [0.1])
+
+
 @pytest.mark.parametrize("record", [[], [1, 1], [2, 1], [-1, 2], [0, 8], [0.5, 2], [0, 1.5, 7]])
 def test_a_record_that_is_none_is_refused(record):
     with pytest.raises(ValueError, match=r"record must increase within 0 \.\. 7"):
