@@ -97,7 +97,10 @@ def whitened_learner(W1, W2, sigma_yx, rate) -> Iterated:
 
     def step(W1, W2):
         gap = rate * (sigma - W2 @ W1)
-        return W1 + W2.mT @ gap, W2 + gap @ W1.mT
+        below, above = W2.mT @ gap, gap @ W1.mT
+        below += W1
+        above += W2
+        return below, above
 
     return Iterated(step, (W1, W2))
 

@@ -30,8 +30,7 @@ checkpoint to checkpoint in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
-from operator import index
+from operator import ge, index
 from typing import Any, Protocol
 
 LONGEST = 1000
@@ -69,15 +68,19 @@ def increasing(record: Iterable[int], steps: int) -> list[int]:
     """The numbers of steps in ``record`` as integers. Raises ValueError unless they are whole, increase, lie between 0
     and ``steps`` and are one at least.
     """
-    record = list(record)
+    given = list(record)
+    try:
+        whole = list(map(int, given))
+    except (TypeError, ValueError, OverflowError):  # no number, NaN, infinity
+        whole = []
     if (
-        not record
-        or any(b <= a for a, b in pairwise(record))
-        or not 0 <= record[0] <= record[-1] <= steps
-        or any(k != int(k) for k in record)
+        not whole
+        or whole != given
+        or any(map(ge, whole, whole[1:]))
+        or not 0 <= whole[0] <= whole[-1] <= steps
     ):
         raise ValueError(f"record must increase within 0 .. {steps}, in whole numbers")
-    return [int(k) for k in record]
+    return whole
 
 
 class Iterated:

@@ -64,6 +64,12 @@ def test_a_record_that_is_none_is_refused(record):
         increasing(record, 7)
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), "2", None])
+def test_a_record_of_what_is_no_number_is_refused(number):
+    with pytest.raises(ValueError, match="record must increase"):
+        increasing([0, number], 7)
+
+
 def test_a_record_of_any_kind_of_whole_numbers_is_read():
     for record in (range(0, 8, 7), np.array([0, 7]), (k for k in (0, 7)), [0.0, 7.0]):
         found = increasing(record, 7)
