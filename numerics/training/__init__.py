@@ -1,10 +1,18 @@
-"""Training: gradient flow and gradient descent, of one network or of many at once, step by step, observed."""
+"""Training: gradient flow and gradient descent, of one network or of many at once, step by step, observed.
+
+One loop, ``loop.reached``, with steppers for the methods and the languages in which steps are taken.
+"""
 
 from symdyn.catalogue.contents import listed
 
 __getattr__, __dir__ = listed(
     __name__,
     {
+        "loop": (
+            "reached",
+            "Iterated",
+            "Descent",
+        ),
         "flows": (
             "gradient_flow",
             "wide_gradient_flow",

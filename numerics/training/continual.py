@@ -9,12 +9,12 @@ alone, and k steps approximate the gradient flow with τ = 1 at time t = k η.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from numerics.measures.arrays import alike, doubles, plain, wide_tensors
 from numerics.training.linear_descent import orthonormal, stacked, whitened_inputs, zero_balanced_start
+from numerics.training.loop import Iterated, increasing, reached
 
 ACTIVATIONS = ("linear", "tanh", "relu")
 NONLINEAR = ACTIVATIONS[1:]
@@ -132,23 +132,20 @@ def train(
     """
     import torch
 
-    record = list(record)
-    if not record or any(b <= a for a, b in pairwise(record)) or not 0 <= record[0] <= record[-1] <= steps:
-        raise ValueError(f"record must increase within 0 .. {steps}")
+    record = increasing(record, steps)
     function = _activation(activation)
     given = doubles(W1=W1, W2=W2, X=X, Y=Y)
     W1, W2, X, Y = (torch.as_tensor(value.copy(), device=device) for value in given)
-    kept: list[tuple] = []
+
+    def step(W1, W2):
+        A, slope = function(W1 @ X)
+        E = (W2 @ A - Y) * (rate / X.shape[-1])
+        back = W2.mT @ E
+        return W1 - (back if slope is None else back * slope) @ X.mT, W2 - E @ A.mT
+
+    learner = Iterated(step, (W1, W2))
     with torch.no_grad():
-        for k in range(record[-1] + 1):
-            if k == record[len(kept)]:
-                kept.append((W1, W2))
-            if k == record[-1]:
-                break
-            A, slope = function(W1 @ X)
-            E = (W2 @ A - Y) * (rate / X.shape[-1])
-            back = W2.mT @ E
-            W1, W2 = W1 - (back if slope is None else back * slope) @ X.mT, W2 - E @ A.mT
+        kept = [learner.state for _ in reached(learner, record)]
     return tuple(torch.stack(part, -3).cpu().numpy() for part in zip(*kept, strict=True))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numerics.measures.arrays import doubles, plain, require_some, tensors
+from numerics.training.loop import Descent, reached
 
 EXPLICIT, MOST_STEPS, LATEST = ("RK23", "RK45", "DOP853"), 1e10, 1e15
 
@@ -241,18 +242,12 @@ def gradient_descent(
     X, y = (tensors(**{name: value})[0].to(first) for name, value in (("X", X), ("y", y)))
     require_some(X=X, y=y)
     speeds = [_trailing(rates[name], step, parameter) for name, parameter in parameters.items()]
+    learner = Descent(lambda: 0.5 * ((network(X) - y) ** 2).sum(), parameters.values(), speeds)
     recorded: dict[str, list[np.ndarray]] = {}
-    for k in range(steps + 1):
+    for k in reached(learner, sorted(map(int, wanted | {steps}))):
         if k in wanted:
             for name, value in observe(network).items():
                 recorded.setdefault(name, []).append(value.detach().cpu().numpy().copy())
-        if k == steps:
-            break
-        loss = 0.5 * ((network(X) - y) ** 2).sum()
-        gradients = torch.autograd.grad(loss, list(parameters.values()))
-        with torch.no_grad():
-            for parameter, speed, gradient in zip(parameters.values(), speeds, gradients, strict=True):
-                parameter -= speed * gradient
     return {name: np.stack(values) for name, values in recorded.items()}
 
 

@@ -11,11 +11,11 @@ networks at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import numpy as np
 
-from numerics.measures.arrays import doubles, loose, plain
+from numerics.measures.arrays import alike, doubles, loose, plain
+from numerics.training.loop import Iterated, increasing, reached
 
 
 def orthonormal(rows: int, columns: int, generator: np.random.Generator) -> np.ndarray:
@@ -80,21 +80,29 @@ def descend(W1, W2, sigma_yx, *, rate, steps: int, record: Sequence[int]) -> tup
     after which the weights are kept: W1 (..., T, N_h, N_i) and W2 (..., T, N_o, N_h). Raises ValueError for a record
     that is not increasing or out of range.
     """
-    record = list(record)
-    if not record or any(b <= a for a, b in pairwise(record)) or not 0 <= record[0] <= record[-1] <= steps:
-        raise ValueError(f"record must increase within 0 .. {steps}")
+    record = increasing(record, steps)
     W1, W2, sigma, rate = doubles(W1=W1, W2=W2, sigma_yx=sigma_yx, rate=rate)
-    rate = rate[..., None, None]
-    kept: list[tuple[np.ndarray, np.ndarray]] = []
-    for k in range(record[-1] + 1):
-        if k == record[len(kept)]:
-            kept.append((W1, W2))
-        if k == record[-1]:
-            break
-        gap = rate * (sigma - W2 @ W1)
-        W1, W2 = W1 + W2.swapaxes(-1, -2) @ gap, W2 + gap @ W1.swapaxes(-1, -2)
+    learner = whitened_learner(W1, W2, sigma, rate[..., None, None])
+    kept = [learner.state for _ in reached(learner, record)]
     first, second = zip(*kept, strict=True)
     return np.stack(np.broadcast_arrays(*first), -3), np.stack(np.broadcast_arrays(*second), -3)
+
+
+def whitened_learner(W1, W2, sigma_yx, rate) -> Iterated:
+    """The steps of ``descend`` for the loop of ``numerics.training.loop``, in the precision of the arrays.
+
+    ``rate`` is a number or of shape (..., 1, 1). The state is W1 (..., N_h, N_i) and W2 (..., N_o, N_h).
+    """
+    W1, W2, sigma, rate = alike(W1=W1, W2=W2, sigma_yx=sigma_yx, rate=rate)
+
+    def step(W1, W2):
+        gap = rate * (sigma - W2 @ W1)
+        below, above = W2.mT @ gap, gap @ W1.mT
+        below += W1
+        above += W2
+        return below, above
+
+    return Iterated(step, (W1, W2))
 
 
 def whitened_loss(function, sigma_yx, rest=0.0) -> np.ndarray:

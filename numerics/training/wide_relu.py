@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from numerics.measures.arrays import plain, require_some
+from numerics.training.loop import Iterated, reached
 
 BINS = 72
 
@@ -85,10 +86,18 @@ def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
     when the loss had first halved, and the relative loss at the end.
     """
     a, W, X, y = plain(a=a, W=W, X=X, y=y)
-    V, columns = np.ascontiguousarray(W.T), X.T
-    V0, movement, halfway, at_start = V, 0.0, None, None
-    for place in range(most_steps + 1):
-        speed_a, speed_V, residual, rate = _velocity(a, V, X, columns, y)
+    V0, columns = np.ascontiguousarray(W.T), X.T
+    movement, halfway, at_start = 0.0, None, None
+
+    def heun(a, V, speed_a, speed_V, residual, rate):
+        time = step / rate
+        next_a, next_V, *_ = _velocity(a + time * speed_a, V + time * speed_V, X, columns, y)
+        a, V = a + time / 2 * (speed_a + next_a), V + time / 2 * (speed_V + next_V)
+        return a, V, *_velocity(a, V, X, columns, y)
+
+    learner = Iterated(heun, (a, V0, *_velocity(a, V0, X, columns, y)))
+    for place in reached(learner, range(most_steps + 1)):
+        a, V, *_, residual, _ = learner.state
         loss = residual @ residual
         at_start = loss if at_start is None else at_start
         if halfway is None and loss <= at_start / 2:
@@ -98,9 +107,6 @@ def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
             movement = max(movement, np.linalg.norm(V - V0) / np.linalg.norm(V0))
         if last:
             break
-        time = step / rate
-        next_a, next_V, *_ = _velocity(a + time * speed_a, V + time * speed_V, X, columns, y)
-        a, V = a + time / 2 * (speed_a + next_a), V + time / 2 * (speed_V + next_V)
     return a, V.T, movement, halfway or (a, V.T), loss / (y @ y)
 
 

@@ -18,7 +18,15 @@ from numerics.networks.linear import DeepLinear
 from numerics.networks.single_neuron import SingleNeuron
 from numerics.studies.prior_knowledge.exact import coupled_modes as two_modes
 from numerics.tasks import teacher_student
-from numerics.training import ensembles, flows, linear_descent, linear_ensembles, native_steps, observers
+from numerics.training import (
+    ensembles,
+    flows,
+    linear_descent,
+    linear_ensembles,
+    loop,
+    native_steps,
+    observers,
+)
 
 # Modules of `numerics` that run, store, compare and draw studies, or are built on what the entries below have read.
 MACHINERY = {
@@ -28,6 +36,7 @@ MACHINERY = {
     "lab.evidence": "files of evidence",
     "lab.fingerprint": "source code",
     "training.fused_steps": "steps of networks that ensembles.networks has read",
+    "training.loop": "steps of parameters that its callers have read",
     "measures.evaluation": "a user's network, which keeps its dtype",
     "lab.names": "source code",
     "measures.neighbours": "a user's network, which keeps its dtype",
@@ -155,6 +164,12 @@ def descent(X, y, rate):
     return flows.gradient_descent(network, X, y, rates=rates, **options)
 
 
+def learned(**arguments):
+    """The weights after two steps of the loop."""
+    learner = linear_descent.whitened_learner(**arguments)
+    return [learner.state for _ in loop.reached(learner, [2])]
+
+
 def watched(make):
     """An observer made from data, as it sees two stacks of networks."""
     return lambda **data: make(**data)(stack(), later())
@@ -182,6 +197,7 @@ CALLED = {
     ),
     "training.ensembles.train": trained_ensemble,
     "training.flows.gradient_descent": descent,
+    "training.linear_descent.whitened_learner": learned,
     "training.linear_descent.stacked": lambda W0, W1: linear_descent.stacked([(W0, W1), (M, S)]),
     "training.linear_ensembles.padded": lambda matrices: linear_ensembles.padded([matrices, EYE]),
     "training.native_steps.Blocks": lambda X, y: native_steps.Blocks.of(X, y),
@@ -266,6 +282,7 @@ ENTRIES = {
     "training.linear_descent.descend": {**LEARNER, "rate": np.array(1.0), "steps": 2, "record": [0, 2]},
     "training.linear_descent.stacked": {"W0": M, "W1": S},
     "training.linear_descent.whitened_loss": {"function": STACK, "sigma_yx": M, "rest": ONE},
+    "training.linear_descent.whitened_learner": {**LEARNER, "rate": array([0.5])},
     "training.linear_descent.zero_balanced_start": {
         "N_h": 3, "N_i": 2, "N_o": 2, "values": ONE, "generator": generator,
     },

@@ -150,18 +150,17 @@ def _descend(W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str
 def _descend_in_single_precision(
     W1: np.ndarray, W2: np.ndarray, sigma: np.ndarray, cfg: Mapping[str, Any]
 ) -> np.ndarray:
-    """As `numerics.training.linear_descent.descend`, every number rounded to float32."""
+    """As ``_descend``, every number rounded to float32."""
     import numpy as np
 
+    from numerics.training.linear_descent import whitened_learner
+    from numerics.training.loop import reached
+
     W1, W2, sigma = (value.astype(np.float32) for value in (W1, W2, sigma))
-    rate, kept = np.float32(cfg["rate"]), []
+    learner = whitened_learner(W1, W2, sigma, cfg["rate"])
     steps = round(cfg["horizon"] / cfg["rate"])
-    for step in range(steps + 1):
-        if step % cfg["every"] == 0:
-            kept.append(W2 @ W1)
-        gap = rate * (sigma - W2 @ W1)
-        W1, W2 = W1 + W2.swapaxes(-1, -2) @ gap, W2 + gap @ W1.swapaxes(-1, -2)
-    return np.stack(kept, 1)
+    kept = (learner.state for _ in reached(learner, range(0, steps + 1, cfg["every"])))
+    return np.stack([second @ first for first, second in kept], 1)
 
 
 def _measure(
