@@ -37,10 +37,10 @@ TOLERANCE = 1e-6
 _RESIDUAL = 1e-11
 _LAST_STEP = 1e-8
 _TURNS = (16, 64, 256)
-_PANELS = (4, 8, 16, 32)
+_PANELS = (5, 8, 12, 18, 32)
 """The first numbers of panels on an interval of the support."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_SETTLED = 3e-9
+_SETTLED = 1e-7
 
 
 @dataclass(frozen=True)
@@ -560,8 +560,10 @@ def _bulk(equation: _Equation, low: float, high: float) -> _Bulk:
     before = np.zeros(5)
     for count in _PANELS:
         # The density may end in a step or a logarithm, which closer panels at the ends take care of.
-        graded = 4.0 ** -np.arange(1, 9) if count > 16 else np.empty(0)
-        ends = np.linspace(0, 1, count + 1)
+        graded = 4.0 ** -np.arange(1, 9) if count > 18 else np.empty(0)
+        ends = np.linspace(0, 1, count + 1) ** (
+            2 if low == -math.inf else 1
+        )  # moments are made near the edge
         ends = length * np.unique(np.concatenate([ends, graded / count, 1 - graded / count]))
         half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
         nodes, weights = (middle + half * _NODES).ravel(), (half * _WEIGHTS).ravel()
