@@ -91,6 +91,8 @@ NO_ARRAYS = (
     "signal_propagation.activation",
     "signal_propagation.edge_points",
     "signal_propagation.fixed_points",
+    "signal_propagation.one_bias_edge",
+    "signal_propagation.one_bias_scales",
 )
 
 # Results that compile and have no arguments: fixed matrices, or ones of a size alone.
