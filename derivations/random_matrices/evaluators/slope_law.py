@@ -53,6 +53,7 @@ class SlopeLaw:
         zero: the mass of the atom at zero.
         atoms: {place: mass} of the others.
         pieces: the intervals (low, high) of d, one for each monotone branch, on which the law is continuous.
+        thin: the least d > 0 with |z| < 7.9: what is below has 3e-15 of the mass.
     """
 
     nodes: Array
@@ -60,6 +61,7 @@ class SlopeLaw:
     zero: float
     atoms: dict[float, float]
     pieces: tuple[tuple[float, float], ...]
+    thin: float = 0.0
 
     @property
     def highest(self) -> float:
@@ -141,7 +143,12 @@ def slope_law(phi: Activation, q: float, refine: int = 1) -> SlopeLaw:
     zero = masses.pop(0.0, 0.0)
     all_nodes = np.concatenate([*nodes, np.array(list(masses), dtype=np.complex128)])
     all_weights = np.concatenate([*weights, np.array(list(masses.values()), dtype=np.complex128)])
-    return SlopeLaw(all_nodes, all_weights, zero, masses, tuple(sorted(pieces)))
+    return SlopeLaw(all_nodes, all_weights, zero, masses, tuple(sorted(pieces)), _thin(phi, root))
+
+
+def _thin(phi: Activation, root: float) -> float:
+    z = np.linspace(-7.9, 7.9, 4001)
+    return float((phi.derivative(root * z) ** 2).min())
 
 
 def _mass(low: float, high: float, reach: float) -> float:
