@@ -80,6 +80,12 @@ class _Equation:
             change = self.depth + w * slope * (self.depth * of_v - (2 * self.depth - 1) * turn)
         return value, change
 
+    def height(self, w: Array) -> Array:
+        """λρ(λ) = -Im m/π at the solution; zero where w has come into a tail of the law of φ'² that is nothing."""
+        m = self.parts(w)[0]
+        nothing = (np.abs(w) < self.law.thin) & (w.imag < 0.2 * w.real)
+        return np.where(nothing, 0.0, np.maximum(-m.imag, 0.0) / math.pi)
+
     def potential(self, w: Array, log_z: Array) -> Array:
         """U(z) = E log(z - λ), by parts: (1 + m) log z - ∫ log z dm."""
         m, more, rest, _ = self.parts(w)
@@ -306,8 +312,7 @@ class JacobianLaw:
         for bulk in self._bulks:
             inside = (flat > max(bulk.low, -1e5)) & (flat < bulk.high)
             if inside.any():
-                m = self._equation.parts(_refined(self._equation, bulk, flat[inside]))[0]
-                found[inside] = np.maximum(-m.imag, 0.0) / math.pi
+                found[inside] = self._equation.height(_refined(self._equation, bulk, flat[inside]))
         return found.reshape(s.shape)
 
     @property
@@ -575,7 +580,7 @@ def _bulk(equation: _Equation, low: float, high: float) -> _Bulk:
             w = equation.solve(s, np.zeros(s.shape), strict=False)
         else:
             w = _refined(equation, coarse, s, strict=False)
-        height = np.maximum(-equation.parts(w)[0].imag, 0.0) / math.pi
+        height = equation.height(w)
         jump = 2 * nodes if low == -math.inf else (high - low) / 2 * np.sin(nodes)
         masses = height * jump * weights
         known = np.isfinite(masses)

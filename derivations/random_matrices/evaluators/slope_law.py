@@ -53,7 +53,7 @@ class SlopeLaw:
         zero: the mass of the atom at zero.
         atoms: {place: mass} of the others.
         pieces: the intervals (low, high) of d, one for each monotone branch, on which the law is continuous.
-        thin: the least d > 0 with |z| < 7.9: what is below has 3e-15 of the mass.
+        thin: the least d with |z| < 7.9 if it is at an end: what is below has 3e-15 of the mass; else 0.
     """
 
     nodes: Array
@@ -147,8 +147,8 @@ def slope_law(phi: Activation, q: float, refine: int = 1) -> SlopeLaw:
 
 
 def _thin(phi: Activation, root: float) -> float:
-    z = np.linspace(-7.9, 7.9, 4001)
-    return float((phi.derivative(root * z) ** 2).min())
+    d = phi.derivative(root * np.linspace(-7.9, 7.9, 4001)) ** 2
+    return float(d.min()) if min(d[0], d[-1]) <= d.min() else 0.0
 
 
 def _mass(low: float, high: float, reach: float) -> float:
