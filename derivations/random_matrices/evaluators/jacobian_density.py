@@ -37,10 +37,10 @@ TOLERANCE = 1e-6
 _RESIDUAL = 1e-11
 _LAST_STEP = 1e-8
 _TURNS = (16, 64, 256)
-_PANELS = (5, 8, 12, 18, 32)
-"""The first numbers of panels on an interval of the support."""
+_PANELS, _HALVINGS = 6, 9
+"""Panels on an interval of the support to begin with, and how often one is halved at most."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_SETTLED = 1e-7
+_SETTLED, _OF_ONE_LAYER = 1e-10, 1e-7
 
 
 @dataclass(frozen=True)
@@ -560,36 +560,48 @@ def _ends(equation: _Equation) -> Array:
 
 
 def _bulk(equation: _Equation, low: float, high: float) -> _Bulk:
-    """The solution on one interval, at as many points as settle its mass and its first four moments."""
+    """The solution on one interval, on panels that are halved until mass and four moments of each are settled."""
     _, value, left = equation.table
     floor = float(np.interp(1e-17, left, value)) if left[0] < 1e-17 else float(value[0])
     length = math.sqrt(max(high - floor, 1.0)) if low == -math.inf else math.pi
-    coarse: _Bulk | None = None
-    before = np.zeros(5)
-    for count in _PANELS:
-        # The density may end in a step or a logarithm, which closer panels at the ends take care of.
-        graded = 4.0 ** -np.arange(1, 9) if count > 18 else np.empty(0)
-        ends = np.linspace(0, 1, count + 1) ** (
-            2 if low == -math.inf else 1
-        )  # moments are made near the edge
-        ends = length * np.unique(np.concatenate([ends, graded / count, 1 - graded / count]))
-        half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
-        nodes, weights = (middle + half * _NODES).ravel(), (half * _WEIGHTS).ravel()
-        s = _places(low, high, nodes)
-        if coarse is None:
+    ends = np.linspace(0, 1, _PANELS + 1) ** (2 if low == -math.inf else 1)  # moments are made near the edge
+    pending = np.stack([ends[:-1], ends[1:]], axis=1) * length
+    kept: list[tuple[Array, Array, Array]] = []
+    # One orthogonal layer leaves w on the axis, where the law of φ'² is less accurate close to its ends.
+    tolerance = _OF_ONE_LAYER if equation.depth == 1 and not equation.gaussian else _SETTLED
+    settled_sums, before, bulk = np.zeros(5), np.zeros((0, 5)), None
+    for level in range(_HALVINGS + 1):
+        half, middle = np.diff(pending, axis=1) / 2, pending.sum(axis=1, keepdims=True) / 2
+        nodes = middle + half * _NODES
+        s = _places(low, high, nodes.ravel())
+        if bulk is None:
             w = equation.solve(s, np.zeros(s.shape), strict=False)
         else:
-            w = _refined(equation, coarse, s, strict=False)
-        height = equation.height(w)
+            w = _refined(equation, bulk, s, strict=False)
         jump = 2 * nodes if low == -math.inf else (high - low) / 2 * np.sin(nodes)
-        masses = height * jump * weights
-        known = np.isfinite(masses)
-        bulk = _Bulk(low, high, nodes[known], w[known], masses[known])
-        sums = np.array([(bulk.masses * np.exp(k * (s[known] - high))).sum() for k in range(5)])
-        if coarse is not None and (np.abs(sums - before) <= _SETTLED * sums).all():
+        masses = np.nan_to_num(equation.height(w)).reshape(nodes.shape) * jump * half * _WEIGHTS
+        powers = np.exp(np.arange(5)[:, None, None] * (s.reshape(nodes.shape) - high))
+        sums = (masses * powers).sum(-1).T
+        done = np.zeros(len(pending), dtype=bool)
+        if level:  # the panels are halves of those before, in pairs
+            close = np.abs(sums.reshape(-1, 2, 5).sum(1) - before) <= tolerance * (settled_sums + sums.sum(0))
+            done = np.repeat(close.all(-1), 2)
+        each = np.repeat(done, len(_NODES))
+        kept.append((nodes.ravel()[each], w[each], masses.ravel()[each]))
+        settled_sums = settled_sums + sums[done].sum(0)
+        bulk = _joined(low, high, [*kept, (nodes.ravel()[~each], w[~each], masses.ravel()[~each])])
+        if done.all():
             break
-        before, coarse = sums, bulk
+        middle, before = pending[~done].sum(axis=1) / 2, sums[~done]
+        pending = np.stack([pending[~done, 0], middle, middle, pending[~done, 1]], axis=1).reshape(-1, 2)
     return bulk
+
+
+def _joined(low: float, high: float, parts: list[tuple[Array, Array, Array]]) -> _Bulk:
+    nodes, w, masses = (np.concatenate(x) for x in zip(*parts, strict=True))
+    known = np.isfinite(w)
+    order = np.argsort(nodes[known])
+    return _Bulk(low, high, nodes[known][order], w[known][order], masses[known][order])
 
 
 def _refined(equation: _Equation, bulk: _Bulk, s: Array, strict: bool = True) -> Array:
