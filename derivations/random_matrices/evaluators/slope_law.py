@@ -143,7 +143,10 @@ def slope_law(phi: Activation, q: float, refine: int = 1) -> SlopeLaw:
     zero = masses.pop(0.0, 0.0)
     all_nodes = np.concatenate([*nodes, np.array(list(masses), dtype=np.complex128)])
     all_weights = np.concatenate([*weights, np.array(list(masses.values()), dtype=np.complex128)])
-    return SlopeLaw(all_nodes, all_weights, zero, masses, tuple(sorted(pieces)), _thin(phi, root))
+    thin = _thin(phi, root)
+    if not pieces or any(place <= thin * (1 + 1e-9) for place in (*masses, *([0.0] if zero else []))):
+        thin = 0.0  # what is least has a mass
+    return SlopeLaw(all_nodes, all_weights, zero, masses, tuple(sorted(pieces)), thin)
 
 
 def _thin(phi: Activation, root: float) -> float:

@@ -26,6 +26,10 @@ NETWORKS = [
     (10, 1, "orthogonal", "hard_tanh", 0.05),
     (1, 0.7, "orthogonal", "leaky_relu", 1.0),
     (4, Fraction(1, 2), "orthogonal", "linear", 1),
+    (2, 0.9, "orthogonal", "linear", 1),
+    (3, 1, "orthogonal", "leaky_relu", 1),
+    (100, 1, "orthogonal", "tanh", 0.09),
+    (1, 0.03, "orthogonal", "tanh", 0.0123),
     (200, 1, "gaussian", "linear", 1),
 ]
 
