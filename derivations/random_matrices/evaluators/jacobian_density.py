@@ -122,7 +122,7 @@ class _Equation:
     def table(self) -> tuple[Array, Array, Array]:
         """log|z| on a grid of t, and γ + m or 1 + m as it falls to nothing."""
         t = np.concatenate(
-            [np.linspace(-600, -45, 60), np.linspace(-44.9, 60, 400), np.linspace(61, 600, 30)]
+            [np.linspace(-600, -45, 40), np.linspace(-44.9, 60, 200), np.linspace(61, 600, 20)]
         )
         w = -(self.first + np.exp(t)) + 0j
         m, more, rest, _ = self.parts(w)
@@ -526,7 +526,7 @@ def _critical(equation: _Equation) -> Array:
     """log z at the real w off the law of φ'² where its slope changes sign."""
     found = []
     for low, high in _gaps(equation.law):
-        t = np.linspace(-36.0, 36.0, 289)
+        t = np.linspace(-36.0, 36.0, 146)
 
         def place(t: Array, low: float = low, high: float = high) -> Array:
             if low == -math.inf:

@@ -37,7 +37,7 @@ _IN_CACHE = 8_192
 _NOTHING = 1e-290
 """Squared slopes below count as zero."""
 _WEIGHTY = 7.0
-_GRADED, _DEEP = 17, 32
+_GRADED, _DEEP = 11, 32
 """Halvings of the panel at the end of a branch where φ'' = 0, and where φ' = 0 or φ' bends."""
 _CHEBYSHEV = 24
 _GAUSS = 16

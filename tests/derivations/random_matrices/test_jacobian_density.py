@@ -72,7 +72,7 @@ def test_linear_gaussian_layers_of_full_rank_have_the_law_of_fuss_and_catalan(de
             (depth + 1) ** (depth + 1) / depth**depth
             if depth < 100
             else (depth + 1) * (1 + 1 / depth) ** depth,
-            rel=1e-12,
+            rel=1e-14 * (depth + 100),
         ),
     )
     t = np.linspace(0.02, 0.98, 60) * math.pi / (depth + 1)
