@@ -65,11 +65,15 @@ CONTENTS = (
     ),
 )
 EVALUATORS = {
+    "JacobianLaw": "jacobian_density",
+    "SlopeLaw": "slope_law",
     "SpectralLaw": "laws",
     "exact_linear_moments": "jacobian_moments",
+    "jacobian_density": "jacobian_density",
     "jacobian_moments": "jacobian_moments",
     "jacobian_variance": "jacobian_moments",
     "largest_depth": "jacobian_moments",
+    "slope_law": "slope_law",
     "spectral_law": "laws",
 }
 

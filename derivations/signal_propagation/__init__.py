@@ -71,6 +71,10 @@ CONTENTS = (
         "decay_of_correlations",
         "ordered_phase",
         "chaotic_phase",
+        "length_given_the_bias",
+        "overlap_given_the_bias",
+        "exponent_of_one_bias",
+        "one_bias_is_more_chaotic",
     ),
     Section(
         "Gradients",
@@ -103,6 +107,8 @@ EVALUATORS = {
     "fixed_points": "length_and_correlation",
     "from_fixed_point": "length_and_correlation",
     "length_map": "length_and_correlation",
+    "one_bias_edge": "one_bias",
+    "one_bias_scales": "one_bias",
 }
 
 __getattr__, __dir__ = offered(__name__, CONTENTS, EVALUATORS)

@@ -8,8 +8,10 @@ from derivations.signal_propagation.symbols import (
     N_next,
     N_out,
     chi,
+    chi_next,
     gamma,
     q,
+    q_next,
     q_star,
     q_tilde,
     r,
@@ -32,8 +34,10 @@ HYPOTHESES = (
         "Sec. 1", "widths and ranks are positive numbers", N > 0, N_in > 0, N_out > 0, N_next > 0, r > 0
     ),
     stated("Sec. 1", "the columns of C^(l) are orthonormal", "C has orthonormal columns"),
-    stated("Eq. (7) and (8), which divide by lengths or take their roots", "q > 0", q > 0, q_star > 0),
-    stated("Eq. (8)", "χ_γ > 0", chi > 0),
+    stated(
+        "Eq. (7) and (8), which divide by lengths or take their roots", "q > 0", q > 0, q_star > 0, q_next > 0
+    ),
+    stated("Eq. (8)", "χ_γ > 0", chi > 0, chi_next > 0),
     meaning("σ_α²Eφ² is positive", s > 0, s22 > 0, s12),
     meaning("1 is the vector of r ones", "1 has k entries 1"),
     meaning("a mean square is positive", q_tilde > 0),

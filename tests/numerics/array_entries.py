@@ -86,16 +86,22 @@ NO_ARRAYS = (
     "wide_linear.LinearFlow",
     "deep_linear.isotropic_init",
     "wide_linear.isotropic_init",
+    "random_matrices.JacobianLaw",
+    "random_matrices.SlopeLaw",
     "random_matrices.SpectralLaw",
     "random_matrices.exact_linear_moments",
+    "random_matrices.jacobian_density",
     "random_matrices.jacobian_moments",
     "random_matrices.jacobian_variance",
     "random_matrices.largest_depth",
+    "random_matrices.slope_law",
     "random_matrices.spectral_law",
     "signal_propagation.Activation",
     "signal_propagation.activation",
     "signal_propagation.edge_points",
     "signal_propagation.fixed_points",
+    "signal_propagation.one_bias_edge",
+    "signal_propagation.one_bias_scales",
 )
 
 # Results that compile and have no arguments: fixed matrices, or ones of a size alone.

@@ -18,7 +18,7 @@ import sympy as sp
 
 from derivations.random_matrices.evaluators.laws import ensemble_of, exact, ratio_of_rank, variance_of
 from derivations.signal_propagation.evaluators.activations import Activation, activation
-from derivations.signal_propagation.evaluators.gaussian_means import slope_mean
+from derivations.signal_propagation.evaluators.gaussian_means import slope_mean, square_mean
 from symdyn.calculus.haar import MOST, gaussian_weight, haar_weight, layer, partitions
 from symdyn.catalogue.implements import implements
 
@@ -145,12 +145,14 @@ def exact_linear_moments(N: int, r: int, depth: int, sigma2: Any, ensemble: str)
     return tuple(found)
 
 
-@implements("random_matrices.linear_in_depth")
+@implements("random_matrices.linear_in_depth", "random_matrices.depth_independence")
 def largest_depth(gamma: Any, ensemble: str, phi: Any, spread: float) -> float:
     """How deep a network on the edge of chaos may be before the variance of JJᵀ exceeds a bound, at the best q.
 
-    The variance is L(μ_2/μ_1² - 1 - s_1), and no q makes the bracket smaller than its infimum over q: for a smooth φ
-    with φ'(0) ≠ 0 this is -s_1, at q → 0.
+    The variance is L(ε - s_1) exactly, ε = μ_2/μ_1² - 1, so that the depth is ⌊spread/(ε - s_1)⌋ with the least ε over
+    the q that some network on the edge has, with σ_b² = q/γ - σ_α²E φ² ≥ 0. For a smooth φ with φ(0) = 0 ≠ φ'(0) the
+    least ε is 0, at q → 0: what remains is 1/γ for Gaussian and 1/γ - 1 for orthogonal weights, and no choice of q, σ_α
+    or σ_b keeps more than γ·spread, or γ·spread/(1 - γ), layers below the bound. For ReLU ε = 1 whatever q is.
 
     Args:
         gamma, ensemble, phi: as for `jacobian_moments`.
@@ -159,24 +161,46 @@ def largest_depth(gamma: Any, ensemble: str, phi: Any, spread: float) -> float:
     Returns:
         The number of layers, as a float: 0 where one layer is too many whatever q is, +inf where no depth is, as for
         linear networks with orthogonal weights of full rank. For tanh and the like of full rank and with orthogonal
-        weights it is +inf too: at each depth some q is small enough.
+        weights it is +inf too: at each depth some q is small enough. In exact arithmetic where ε is known exactly and
+        γ and the bound are taken as the numbers that they are; otherwise ε is the least on a grid of q.
 
     Raises:
-        ValueError, TypeError: as `jacobian_moments`.
+        ValueError, TypeError: as `jacobian_moments`; an activation that no network has on the edge of chaos.
 
     >>> largest_depth(Fraction(1, 4), "gaussian", "tanh", 20.0)
     5.0
     """
     gamma, ensemble, spread = ratio_of_rank(gamma), ensemble_of(ensemble), variance_of(spread, "spread")
-    phi = activation(phi)
+    least = _least_excess(activation(phi))
+    rank = Fraction(gamma) if isinstance(gamma, (int, float, Fraction)) else Fraction(float(gamma))
+    slope = least + (1 / rank if ensemble == "gaussian" else (1 - rank) / rank)
+    if slope == 0:
+        return math.inf
+    bound = Fraction(spread) if isinstance(spread, (int, float, Fraction)) else Fraction(float(spread))
+    return float(math.floor(bound / slope))
+
+
+def _least_excess(phi: Activation) -> Fraction:
+    """The least of μ_2/μ_1² - 1 over the lengths of networks on the edge of chaos."""
+    if phi.kind == "jumping":
+        raise ValueError(f"{phi.name} jumps: its Jacobian says nothing of its values")
+    if phi.name in ("linear", "relu"):
+        return Fraction(int(phi.name == "relu"))
     lengths = 10.0 ** np.linspace(-12, 6, 145)
-    first, second = slope_mean(phi, lengths, 1), slope_mean(phi, lengths, 2)
+    first, second, square = (
+        slope_mean(phi, lengths, 1),
+        slope_mean(phi, lengths, 2),
+        square_mean(phi, lengths),
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        excess = np.where(first > 0, second / first**2 - 1, math.inf)
+        attained = (first > 0) & (lengths - square / first >= -1e-12 * lengths)
+        excess = np.where(attained, second / first**2 - 1, math.inf)
     least = float(np.min(excess))
-    least = 0.0 if least < 1e-9 else least
-    slope = least + (1 / float(gamma) if ensemble == "gaussian" else float(1 - gamma) / float(gamma))
-    return math.inf if slope == 0 else float(math.floor(float(spread) / slope * (1 + 1e-12)))
+    if least == math.inf:
+        raise ValueError(
+            f"no network with {phi.name} is on the edge of chaos: its bias would need a negative variance"
+        )
+    return Fraction(0 if least < 1e-9 else least)
 
 
 @functools.cache

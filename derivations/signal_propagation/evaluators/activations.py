@@ -284,8 +284,56 @@ def _right(q: Array) -> Array:
     return np.full(np.shape(q), math.pi / 2)
 
 
+def _outer(q: Array, t: Array) -> tuple[Array, Array, Array, Array] | None:
+    """The distinct lengths and arguments of a large grid, and which of them each entry is; None for what is no grid."""
+    shape = np.broadcast_shapes(np.shape(q), np.shape(t))
+    if math.prod(shape) < _GRID:
+        return None
+    lengths, of_q = np.unique(q, return_inverse=True)
+    arguments, of_t = np.unique(t, return_inverse=True)
+    if len(lengths) * len(arguments) > 2 * math.prod(shape):
+        return None
+    of_q = np.broadcast_to(of_q.reshape(np.shape(q)), shape)
+    return lengths, arguments, of_q, np.broadcast_to(of_t.reshape(np.shape(t)), shape)
+
+
+_GRID = 4096
+_FEW, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+def _running(q: Array, theta: Array) -> tuple[Array, Array]:
+    """∫ ∂_t P dα and ∫ (1 - t) ∂_t P dα from 0 to each of the sorted angles θ, for each q: (len(q), len(θ)) each.
+
+    The panels are those of `_by_angle` halved, cut at the angles, of which what lies before is summed once.
+    """
+    count = 2 + max(0, math.ceil(math.log(16 * math.sqrt(float(np.max(q))), 2)))
+    ends = np.unique(np.concatenate([[0.0], math.pi / 2 * 2.0 ** -np.arange(count), theta]))
+    half, middle = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
+    plain, weighted = np.zeros((2, len(q), len(half)))
+    for x, w in zip(_FEW, _FEW_WEIGHTS, strict=True):
+        rest = 2 * np.sin((middle + half * x) / 2) ** 2
+        change = np.exp(-1 / (q[:, None] * (2 - rest))) - np.exp(-1 / (q[:, None] * np.maximum(rest, 1e-300)))
+        plain += w * half * change
+        weighted += w * half * rest * change
+    at = np.searchsorted(ends, theta)
+    start = np.zeros((len(q), 1))
+    return tuple(
+        np.concatenate([start, np.cumsum(f, axis=1)], axis=1)[:, at] / math.pi for f in (plain, weighted)
+    )
+
+
 def _hard_pair(q: Array, c: Array) -> Array:
     """q(c P_0 + ∫_0^c (c - t) P'(t) dt), by Price's rule twice, for |c|: the mean is odd in c."""
+    grid = _outer(q, c)
+    if grid is not None:
+        lengths, arguments, of_q, of_c = grid
+        size = np.unique(np.abs(arguments))
+        running = _running(lengths, np.append(_theta(size)[::-1], math.pi / 2))
+        plain, weighted = (f[:, -1:] - f[:, -2::-1] for f in running)  # from the angle of each size to π/2
+        inner = (size - 1) * plain + weighted
+        table = lengths[:, None] * (size * _inner_share(lengths)[:, None] ** 2 + inner)
+        place = np.searchsorted(size, np.abs(arguments))
+        return (np.sign(arguments) * table[:, place])[of_q, of_c]
     q, c = np.broadcast_arrays(q, c)
     size = np.abs(c)
     inner = _by_angle(q, _theta(size), _right(q), lambda rest: size - 1 + rest)
@@ -294,6 +342,14 @@ def _hard_pair(q: Array, c: Array) -> Array:
 
 def _hard_gap(q: Array, g: Array) -> Array:
     """q(g P_1 - ∫_c^1 (t - c) P'(t) dt), with P_1 = P(|u| < 1); far from c = 1 the difference of two means."""
+    grid = _outer(q, g)
+    if grid is not None:
+        lengths, gaps, of_q, of_g = grid
+        near = gaps[gaps < 0.75]
+        plain, weighted = _running(lengths, 2 * np.arcsin(np.sqrt(near / 2)))
+        close = lengths[:, None] * (near * _inner_share(lengths)[:, None] - (near * plain - weighted))
+        far = _hard_square(lengths)[:, None] - _hard_pair(lengths[:, None], 1 - gaps[gaps >= 0.75])
+        return np.concatenate([close, far], axis=1)[of_q, of_g]
     q, g = np.broadcast_arrays(q, g)
     near = np.minimum(g, 1.0)
     theta = 2 * np.arcsin(np.sqrt(near / 2))

@@ -12,7 +12,7 @@ and 2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from derivations.signal_propagation.evaluators.gaussian_means import (
     square_slope,
 )
 from symdyn.arrays import backends as arrays
+from symdyn.arrays import gradients
 from symdyn.catalogue.implements import implements
 
 Array = Any
@@ -84,12 +85,16 @@ class _Read:
             where = f" at batch indices {at}" if x.ndim else ""
             raise ValueError(f"{name} = {x[bad].flat[0]}{where} is not {words}")
 
-    def give(self, x: Array) -> Array:
+    def give(self, x: Array, slopes: Mapping[str, Callable[[], Array]] | None = None) -> Array:
+        """A result in the kind of the arguments, with the gradients that the slopes give, or else without."""
         read = self.like
         if read.xp is np:
             return np.asarray(x).astype(read.dtype)
         first = next(iter(read))
-        return read.xp.as_tensor(np.ascontiguousarray(x)).to(dtype=read.dtype, device=first.device)
+        value = read.xp.as_tensor(np.ascontiguousarray(x)).to(dtype=read.dtype, device=first.device)
+        if slopes is None:
+            return value
+        return gradients.attached(read.xp, value, dict(zip(read.arrays, read, strict=True)), slopes)
 
 
 def _network(read: _Read) -> None:
@@ -114,7 +119,8 @@ def length_map(q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -
         phi: a name, an `Activation` or a function of a torch tensor; see `activation`.
 
     Returns:
-        V(q) (...), the shape to which the arguments broadcast, to 1e-13 of its value. Tensors carry no gradient.
+        V(q) (...), the shape to which the arguments broadcast, to 1e-13 of its value. Tensors have first derivatives
+        in all arguments; that in q at q = 0 is the one at 1e-12.
 
     Raises:
         ValueError: a value out of its domain, NaN or infinity (argument and batch indices named), or an activation
@@ -129,8 +135,32 @@ def length_map(q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -
     read = _Read(q=q, sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma)
     _network(read)
     read.require("q", lambda x: x >= 0, "a length, zero or positive")
-    mean = _of_lengths(square_mean, activation(phi), read)
-    return read.give(read["gamma"] * (read["sigma_alpha2"] * mean + read["sigma_b2"]))
+    phi = activation(phi)
+    mean = _of_lengths(square_mean, phi, read)
+    inside = read["sigma_alpha2"] * mean + read["sigma_b2"]
+    return read.give(
+        read["gamma"] * inside,
+        {
+            "q": lambda: read["gamma"] * read["sigma_alpha2"] * _square_slope(phi, read),
+            "sigma_alpha2": lambda: read["gamma"] * mean,
+            "sigma_b2": lambda: read["gamma"],
+            "gamma": lambda: inside,
+        },
+    )
+
+
+def _square_slope(phi: Activation, read: _Read) -> Array:
+    return _of_lengths(lambda phi, q: square_slope(phi, np.maximum(q, 10.0**_LOWEST)), phi, read)
+
+
+_STEP = 2.0**-7
+
+
+def _by_differences(f: Callable[[Array], Array], q: Array) -> Array:
+    """df/dq by six points, to about 1e-11 of f/q for an f that is smooth on the scale of q."""
+    weights = (3 / 4, -3 / 20, 1 / 60)
+    step = _STEP * q
+    return sum(w * (f(q + k * step) - f(q - k * step)) for k, w in enumerate(weights, 1)) / step
 
 
 def _of_lengths(
@@ -153,7 +183,8 @@ def correlation_map(c: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any
         sigma_alpha2, sigma_b2, gamma, phi: as for `length_map`.
 
     Returns:
-        C(c) (...), to 1e-13. Near 1 use `correlation_gap`, which keeps the digits of 1 - C.
+        C(c) (...), to 1e-13. Near 1 use `correlation_gap`, which keeps the digits of 1 - C. Tensors have first
+        derivatives: that in c by Price's rule, q σ_α²E φ'φ'/(σ_α²E φ² + σ_b²), that in q by differences to about 1e-10.
 
     Raises:
         ValueError, TypeError: as `length_map`; and where both means vanish, so that there is no correlation.
@@ -167,8 +198,37 @@ def correlation_map(c: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any
     read.require("c", lambda x: np.abs(x) <= 1, "a correlation, in [-1, 1]")
     phi = activation(phi)
     length = _length(phi, read)
-    gap = read["sigma_alpha2"] * _gap(phi, read, 1 - read.plain["c"])
-    return read.give(1 - gap / length)
+    gap = _gap(phi, read, 1 - read.plain["c"])
+    slopes = _slopes_of_gap(phi, read, 1 - read.plain["c"], gap, length, "c")
+    in_c = slopes.pop("c")
+    turned = {name: lambda slope=slope: -slope() for name, slope in slopes.items()}
+    return read.give(1 - read["sigma_alpha2"] * gap / length, {"c": in_c, **turned})
+
+
+def _slopes_of_gap(
+    phi: Activation, read: _Read, g: Array, gap: Array, length: Array, name: str
+) -> dict[str, Callable[[], Array]]:
+    """Derivatives of σ_α²G/(σ_α²E + σ_b²), G = E φ² - E φφ' and E = E φ²; in the gap itself under a name."""
+    sigma_alpha2, q = read["sigma_alpha2"], read.plain["q"]
+
+    def in_gap() -> Array:
+        if phi.kind == "jumping":
+            raise ValueError(f"{phi.name} jumps: its correlation map has no slope at 1")
+        return (
+            sigma_alpha2 * read["q"] * np.broadcast_to(pair_slope_mean(phi, q, 1 - g), length.shape) / length
+        )
+
+    def in_q() -> Array:
+        of_gap = np.broadcast_to(_by_differences(lambda q: pair_gap(phi, q, g), q), length.shape)
+        return sigma_alpha2 * (of_gap - sigma_alpha2 * gap * _square_slope(phi, read) / length) / length
+
+    return {
+        name: in_gap,
+        "q": in_q,
+        "sigma_alpha2": lambda: gap * read["sigma_b2"] / length**2,
+        "sigma_b2": lambda: -sigma_alpha2 * gap / length**2,
+        "gamma": lambda: np.zeros(length.shape),
+    }
 
 
 @implements("signal_propagation.correlation_map_limit")
@@ -180,7 +240,8 @@ def correlation_gap(gap: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: A
         q, sigma_alpha2, sigma_b2, gamma, phi: as for `correlation_map`.
 
     Returns:
-        1 - C (...), to 1e-13 of itself; χ g for g → 0 at a fixed point, for an activation that does not jump.
+        1 - C (...), to 1e-13 of itself; χ g for g → 0 at a fixed point, for an activation that does not jump. Tensors
+        have first derivatives, as those of `correlation_map`.
 
     Raises:
         ValueError, TypeError: as `correlation_map`.
@@ -191,7 +252,9 @@ def correlation_gap(gap: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: A
     read = _pair("gap", gap, q, sigma_alpha2, sigma_b2, gamma)
     read.require("gap", lambda x: (x >= 0) & (x <= 2), "1 - c for a correlation c, in [0, 2]")
     phi = activation(phi)
-    return read.give(read["sigma_alpha2"] * _gap(phi, read, read.plain["gap"]) / _length(phi, read))
+    gap, length = _gap(phi, read, read.plain["gap"]), _length(phi, read)
+    slopes = _slopes_of_gap(phi, read, read.plain["gap"], gap, length, "gap")
+    return read.give(read["sigma_alpha2"] * gap / length, slopes)
 
 
 def _pair(name: str, value: Any, q: Any, sigma_alpha2: Any, sigma_b2: Any, gamma: Any) -> _Read:
@@ -225,6 +288,7 @@ def chi(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any, q: Any = None) -
 
     Returns:
         χ (...), to 1e-13 times one over 1 - V'(q*). It is the slope of the correlation map at 1, unless φ jumps.
+        Tensors have first derivatives, through q* as well where q is left out.
 
     Raises:
         ValueError, TypeError: as `length_map` and `fixed_point`; and for an activation that jumps.
@@ -239,16 +303,42 @@ def chi(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any, q: Any = None) -
         raise ValueError(
             f"{phi.name} jumps: the mean of φ'² is not the slope of its correlation map, which is infinite"
         )
+    given = {} if q is None else {"q": q}
+    read = _Read(sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma, **given)
+    _network(read)
     if q is None:
-        read = _Read(sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma)
-        _network(read)
         at = _largest(phi, read)
+        through = _slopes_of_fixed_point(phi, read, at)
     else:
-        read = _Read(sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma, q=q)
-        _network(read)
         read.require("q", lambda x: x >= 0, "a length, zero or positive")
-        at = read["q"]
-    return read.give(read["gamma"] * read["sigma_alpha2"] * slope_mean(phi, at))
+        at, through = read["q"], {"q": lambda: np.ones(read["q"].shape)}
+    mean, scale = slope_mean(phi, at), read["gamma"] * read["sigma_alpha2"]
+
+    def slope_through(name: str) -> Array:
+        if name not in through:
+            return np.zeros(mean.shape)
+        positive = np.maximum(at, 10.0**_LOWEST)
+        return scale * _by_differences(lambda q: slope_mean(phi, q), positive) * through[name]()
+
+    own = {"sigma_alpha2": read["gamma"] * mean, "gamma": read["sigma_alpha2"] * mean}
+    slopes = {name: lambda name=name: own.get(name, 0.0) + slope_through(name) for name in read.values}
+    return read.give(scale * mean, slopes)
+
+
+def _slopes_of_fixed_point(phi: Activation, read: _Read, q: Array) -> dict[str, Callable[[], Array]]:
+    """Derivatives of q* by those of V: ∂q* = ∂V/(1 - V'(q*)). Zero where q* = 0 stays."""
+    gamma, sigma_alpha2 = read["gamma"], read["sigma_alpha2"]
+
+    def over(x: Array) -> Array:
+        return np.where(q > 0, x, 0.0) / (
+            1 - gamma * sigma_alpha2 * square_slope(phi, np.maximum(q, 10.0**_LOWEST))
+        )
+
+    return {
+        "sigma_alpha2": lambda: over(gamma * square_mean(phi, q)),
+        "sigma_b2": lambda: over(gamma * np.ones(q.shape)),
+        "gamma": lambda: over(q / gamma),
+    }
 
 
 @implements("signal_propagation.fixed_point_of_lengths")
@@ -262,7 +352,7 @@ def fixed_point(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array
         sigma_alpha2, sigma_b2, gamma, phi: as for `length_map`.
 
     Returns:
-        q* (...), between 1e-12 and 1e12 or zero, to 1e-13 times one over 1 - V'(q*).
+        q* (...), between 1e-12 and 1e12 or zero, to 1e-13 times one over 1 - V'(q*). Tensors have first derivatives.
 
     Raises:
         ValueError: as `length_map`; where there is no fixed point, as lengths grow without bound (the batch indices are
@@ -273,7 +363,9 @@ def fixed_point(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: Any) -> Array
     """
     read = _Read(sigma_alpha2=sigma_alpha2, sigma_b2=sigma_b2, gamma=gamma)
     _network(read)
-    return read.give(_largest(activation(phi), read))
+    phi = activation(phi)
+    q = _largest(phi, read)
+    return read.give(q, _slopes_of_fixed_point(phi, read, q))
 
 
 @implements("signal_propagation.fixed_point_of_lengths")

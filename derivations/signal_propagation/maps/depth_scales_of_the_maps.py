@@ -73,23 +73,19 @@ def second_input():
 
 @result(ledger=("naitsaada2023.u2-expansion-unit",), domain=unit)
 def second_input_near_one():
-    """The pre-activation of the second input near correlation 1, u_2* = √q* z_1: it moves by √(2q*ε) z_2."""
-    exact = root * ((1 - epsilon) * z1 + sp.sqrt(1 - (1 - epsilon) ** 2) * z2)
-    leading = root * z1 + sp.sqrt(2 * q_star * epsilon) * z2 - epsilon * root * z1
-    return Asymptotic(exact, leading, epsilon, sp.S.Zero, epsilon ** sp.Rational(3, 2))
+    """The pre-activation of the second input near correlation 1, u_2* = √q* z_1: it moves by √(2q*ε) z_2.
 
-
-@printed(
-    "naitsaada2023.u2-expansion-unit",
-    quote=r"\sqrt{2q^*}\,\epsilon_l\,z_2",
-    domain=unit,
-    severity="typo",
-)
-def printed_second_input_near_one():
-    """As printed, it moves by √(2q*) ε z_2, with ε outside of the root."""
+    In the text at hand the root ends before ε. That is its transcription: the remainder of the display, O(ε^{3/2}), has
+    half powers, and the line that integrates it has √(2ε) and ½·2ε∫φφ'', which only √(2q*ε) gives.
+    """
     exact = root * ((1 - epsilon) * z1 + sp.sqrt(1 - (1 - epsilon) ** 2) * z2)
-    leading = root * z1 + sp.sqrt(2 * q_star) * epsilon * z2 - epsilon * root * z1
-    return Asymptotic(exact, leading, epsilon, sp.S.Zero, epsilon ** sp.Rational(3, 2))
+    moved = sp.sqrt(2 * q_star * epsilon) * z2
+    leading = root * z1 + moved - epsilon * root * z1
+    return Conjunction(
+        Asymptotic(exact, leading, epsilon, sp.S.Zero, epsilon ** sp.Rational(3, 2)),
+        Identity(moved / q_star, sp.sqrt(2 * epsilon) / root * z2),
+        Identity(moved**2 / (2 * q_star), epsilon * z2**2),
+    )
 
 
 rate_of = gamma * sigma**2 * jet(u1, 1) * jet(u2, 1)
@@ -175,38 +171,48 @@ def unit_steps():
 
 @printed(
     "naitsaada2023.corr-perturbation-unit-steps",
-    quote=r"$\sqrt{2q^*}\epsilon_lz_2-\sqrt{q^*}\epsilon_lz_1$",
-    domain=at_fixed_point,
+    quote=r"\frac{c^*}{\sqrt{1-c^{*2}}}z_2",
+    domain=Domain(
+        (epsilon, q_star, z1, z2),
+        (),
+        (Cell("c* = 1, z_2 ≠ 0", {q_star: 1, epsilon: 1, z2: 1}),),
+        hypotheses=(SMALL, meaning("z_2 is a value of a normal variable, not zero", z2)),
+    ),
     severity="typo",
 )
 def printed_unit_steps():
-    """As printed, with √(2q*) ε z_2, the first order is -√q*∫φφ'z_1 alone, and not -q*∫φ'²: for φ(x) = x².
+    """As printed, the second line has the expansion for c* < 1, in which u_2 moves by O(ε).
 
-    The line before it divides by √(1 - c*²), which is zero at c* = 1.
+    Its coefficient c*/√(1 - c*²) is not finite at c* = 1, and u_2 moves by O(√ε).
     """
-    first = -root * jet(u_star) * jet(u_star, 1) * normal1
-    return Identity(first.of(x**2, x), (-q_star * jet(u_star, 1) ** 2).of(x**2, x))
+    exact = root * ((1 - epsilon) * z1 + sp.sqrt(1 - (1 - epsilon) ** 2) * z2)
+    return Asymptotic(exact, root * z1, epsilon, sp.S.Zero, epsilon)
 
 
+RISING_WORDS = "V'(q*) > 0, as for odd φ that do not fall; in general |V'(q*)| stands in the logarithm"
+RISING = added(RISING_WORDS, slope)
+any_slope = Domain((slope,), (), (Cell("any V'(q*)", {}),))
 stable = Domain(
     (slope, layer),
     (),
     (Cell("V'(q*) > 0", {layer: 1}, {slope: sp.exp(y)}, reason="V'(q*) > 0 is an exponential"),),
-    hypotheses=(
-        stated("Sec. 2.1.1, where its logarithm is taken", "V'(q*) > 0", slope),
-        meaning("l is a number of layers", layer),
-    ),
+    hypotheses=(meaning("l is a number of layers", layer),),
 )
 
 
 @result(
-    ledger=("naitsaada2023.length-depth-scale",), domain=lengths, uses=("signal_propagation.length_slope",)
+    ledger=("naitsaada2023.length-depth-scale",),
+    domain=lengths,
+    hypotheses=(RISING,),
+    uses=("signal_propagation.length_slope",),
 )
 def length_depth_scale():
     """The depth scale of lengths: a perturbation of q* is multiplied by V'(q*) = exp(-1/ξ_q) in each layer.
 
-    Where V'(q*) ≤ 0, as for φ = cos, there is no logarithm; |V'(q*)| is what counts.
+    Where V'(q*) ≤ 0 there is no logarithm: for φ = cos it is -γσ_α²e^{-2q*}, at a fixed point that is approached with
+    alternating signs, and |V'(q*)| is what counts.
     """
+    of_cosine = gamma * sigma**2 * ((1 - sp.exp(-2 * q)) / 2 - (1 + sp.exp(-2 * q)) / 2)
     return Conjunction(
         Identity(
             length.derivative(q),
@@ -214,7 +220,20 @@ def length_depth_scale():
             name=r"\mathcal V'(q^*)",
         ),
         Identity(sp.exp(layer * sp.log(slope)), slope**layer, on=stable, name=r"e^{-l/\xi_q}"),
+        Identity(of_cosine, -gamma * sigma**2 * sp.exp(-2 * q), name=r"\mathcal V'|_{\phi=\cos}"),
     )
+
+
+@printed(
+    "naitsaada2023.length-depth-scale",
+    quote=r"\xi_{q,\gamma}^{-1}:=-\log",
+    domain=any_slope,
+    hypothesis=RISING_WORDS,
+    under=any_slope.with_cells(Cell("V'(q*) > 0", {slope: 1})),
+)
+def printed_length_depth_scale():
+    """As printed, the logarithm of V'(q*) is taken, which has to be positive."""
+    return Inequality(slope, ">")
 
 
 linear = Domain(

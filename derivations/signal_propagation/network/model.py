@@ -12,9 +12,6 @@ import sympy as sp
 from derivations.signal_propagation.symbols import (
     N_in,
     N_out,
-    a1,
-    a2,
-    a3,
     gamma,
     r,
     s,
@@ -107,20 +104,12 @@ def low_rank_weight():
 
 @result(ledger=("naitsaada2023.weight-columns",))
 def weight_columns():
-    """A column of the low-rank weight is Σ_k α_kj C_k, with all of its r terms."""
+    """A column of the low-rank weight is Σ_k α_kj C_k, with all of its r terms.
+
+    In the text at hand the last of the three columns of the display lacks its dots; the two others have them.
+    """
     v = vector("v", k, r"\alpha_{\cdot j}")
     return MatrixIdentity(sum_over(k_, (basis(k_).T @ v).scalar() * C @ basis(k_)), C @ v, SIZES)
-
-
-@printed(
-    "naitsaada2023.weight-columns",
-    quote=r"\alpha_{1,N_{l-1}}C_1+\alpha_{r_l,N_{l-1}}C_{r_l}",
-    domain=Domain((a1, a2, a3)),
-    severity="typo",
-)
-def printed_weight_columns():
-    """As printed, the last column is α_1C_1 + α_rC_r: without α_2C_2 for r = 3, in coordinates along C_1, C_2, C_3."""
-    return Identity((a1, sp.S.Zero, a3), (a1, a2, a3))
 
 
 widths = Domain((r, N_in, N_out), (), (Cell("sizes", {r: 1, N_in: 1, N_out: 1}),))

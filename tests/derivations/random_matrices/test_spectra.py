@@ -16,6 +16,7 @@ from derivations.random_matrices import (
     spectral_law,
 )
 from derivations.random_matrices.jacobian.moments import truncated
+from derivations.signal_propagation import Activation
 from symdyn.proof.check import decide
 
 LAWS = [(0.25, 2.0), (1, 1.0), (0.9, 0.5), (0.01, 3.0)]
@@ -157,6 +158,29 @@ def test_one_layer_of_full_rank_without_an_activation_is_marchenko_pastur():
 
 def test_orthogonal_weights_as_they_stand_do_not_have_the_printed_moment():
     assert decide(truncated(), None).outcome == "REFUTED"
+
+
+def test_the_largest_depth_is_exact_where_the_variance_is():
+    # 3 layers of variance 1/γ = 7/3 are 7, and of ReLU with ε = 1 they are 10.
+    assert largest_depth(Fraction(3, 7), "gaussian", "linear", 7) == 3
+    assert largest_depth(Fraction(3, 7), "gaussian", "linear", Fraction(7) - Fraction(1, 10**30)) == 2
+    assert largest_depth(Fraction(3, 7), "gaussian", "relu", 10) == 3
+    assert largest_depth(Fraction(3, 7), "orthogonal", "relu", Fraction(7)) == 3
+    assert largest_depth(1, "orthogonal", "linear", 1e-9) == math.inf
+    assert largest_depth(1, "orthogonal", "tanh", 1e-9) == math.inf
+    assert largest_depth(0.5, "orthogonal", "tanh", 0.99) == 0
+
+
+def test_only_lengths_of_networks_on_the_edge_count():
+    # 1 + tanh has E φ² ≥ 1: σ_b² = q/γ - E φ²/(γμ_1) is not negative for long pre-activations only, with large ε.
+    shifted = Activation(
+        "shifted", lambda x: 1 + np.tanh(x), lambda x: 1 / np.cosh(np.clip(x, -300, 300)) ** 2
+    )
+    found = largest_depth(1, "orthogonal", shifted, 100.0)
+    assert 0 < found < 100
+    line = Activation("x + 1", lambda x: x + 1, lambda x: 1.0 + 0 * x)
+    with pytest.raises(ValueError, match="negative variance"):
+        largest_depth(1, "gaussian", line, 10.0)
 
 
 def test_the_largest_depth_keeps_the_bound_and_one_more_layer_breaks_it():

@@ -258,3 +258,55 @@ def test_what_is_no_number_is_refused(value):
         length_map(value, 1, 1, 0.5, "erf")
     with pytest.raises(TypeError):
         activation(3)
+
+
+def test_a_large_grid_of_hard_tanh_has_the_values_of_its_points():
+    q = np.geomspace(1e-3, 1e3, 70)[:, None]
+    gap = np.concatenate([[0.0], np.geomspace(1e-16, 1, 90), [0.75, 1.5, 2.0]])[None, :]
+    whole = correlation_gap(gap, q, 1.5, 0.1, 0.5, "hard_tanh")
+    c = correlation_map(1 - gap, q, 1.5, 0.1, 0.5, "hard_tanh")
+    for i in (0, 33, 69):
+        np.testing.assert_allclose(
+            whole[i], correlation_gap(gap[0], q[i], 1.5, 0.1, 0.5, "hard_tanh"), rtol=1e-13
+        )
+        np.testing.assert_allclose(
+            c[i], correlation_map(1 - gap[0], q[i], 1.5, 0.1, 0.5, "hard_tanh"), atol=1e-14
+        )
+
+
+@pytest.mark.parametrize("name", ["tanh", "gelu", "erf", "sin", "relu", "hard_tanh"])
+def test_the_gap_at_1e_15_has_all_its_digits(name):
+    # 1 - C(1 - g) is χ g less g²C''/2: at g = 1e-15 it is χ g, but for the kinks of ReLU, which add g^{3/2}.
+    q, g = 0.7, 1e-15
+    found = float(correlation_gap(g, q, 1.0, 0.0, 1.0, name))
+    phi = activation(name)
+    with mpmath.workdps(50):
+        u, v, n = mpmath.sqrt(mpmath.mpf("0.7")), mpmath.mpf(g), mpmath.npdf
+        slopes = {
+            "tanh": lambda z: mpmath.sech(u * z) ** 4,
+            "gelu": lambda z: (mpmath.ncdf(u * z) + u * z * n(u * z)) ** 2,
+            "erf": lambda z: 4 / mpmath.pi * mpmath.exp(-2 * u * u * z * z),
+            "sin": lambda z: mpmath.cos(u * z) ** 2,
+        }
+        squares = {
+            "tanh": lambda z: mpmath.tanh(u * z) ** 2,
+            "gelu": lambda z: (u * z * mpmath.ncdf(u * z)) ** 2,
+            "erf": lambda z: mpmath.erf(u * z) ** 2,
+            "sin": lambda z: mpmath.sin(u * z) ** 2,
+        }
+        if name in slopes:
+            points = mpmath.linspace(-12, 12, 49)
+            mean = [mpmath.quad(lambda z, f=f: f(z) * n(z), points) for f in (slopes[name], squares[name])]
+            known = u * u * v * mean[0] / mean[1]
+        elif name == "relu":
+            theta = mpmath.acos(1 - v)
+            known = 1 - (mpmath.sin(theta) + (mpmath.pi - theta) * (1 - v)) / mpmath.pi
+        else:  # q(g P - ∫ (t - c)P'(t)dt) of which the integral is O(g^{3/2})
+            inner = mpmath.erf(1 / (u * mpmath.sqrt(2)))
+            edge = 2 * mpmath.exp(-1 / (2 * u * u)) / (mpmath.pi * mpmath.sqrt(2)) * 2 * mpmath.sqrt(v) / 3
+            square = u * u * (
+                inner - mpmath.sqrt(2 / mpmath.pi) / u * mpmath.exp(-1 / (2 * u * u))
+            ) + mpmath.erfc(1 / (u * mpmath.sqrt(2)))
+            known = u * u * v * (inner - edge) / square
+        assert phi.name == name
+        assert abs(found / known - 1) < (1e-13 if name != "hard_tanh" else 1e-12)
