@@ -92,7 +92,7 @@ class Iterated:
 
     longest = LONGEST
 
-    def __init__(self, step: Callable[..., tuple], state: Iterable[Any]) -> None:
+    def __init__(self, step: Callable[..., tuple[Any, ...]], state: Iterable[Any]) -> None:
         self.step, self.state = step, tuple(state)
 
     def steps(self, count: int) -> None:

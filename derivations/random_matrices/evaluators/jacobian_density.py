@@ -137,7 +137,7 @@ class _Equation:
         """w at z = -e^s, by Newton's method in t, kept between two values of the table."""
         at, value, _ = self.table
         rising = np.maximum.accumulate(value)
-        t = np.interp(s, rising, at)
+        t: Array = np.interp(s, rising, at)
         k = np.clip(np.searchsorted(rising, s), 1, len(at) - 1)
         low, high = at[k - 1], at[k]
         below, above = s < value[0], s > value[-1]
@@ -594,6 +594,7 @@ def _bulk(equation: _Equation, low: float, high: float) -> _Bulk:
             break
         middle, before = pending[~done].sum(axis=1) / 2, sums[~done]
         pending = np.stack([pending[~done, 0], middle, middle, pending[~done, 1]], axis=1).reshape(-1, 2)
+    assert bulk is not None  # there is a first level
     return bulk
 
 

@@ -317,9 +317,10 @@ def _running(q: Array, theta: Array) -> tuple[Array, Array]:
         weighted += w * half * rest * change
     at = np.searchsorted(ends, theta)
     start = np.zeros((len(q), 1))
-    return tuple(
+    first, second = (
         np.concatenate([start, np.cumsum(f, axis=1)], axis=1)[:, at] / math.pi for f in (plain, weighted)
     )
+    return first, second
 
 
 def _hard_pair(q: Array, c: Array) -> Array:

@@ -14,6 +14,8 @@ smaller variances, as log χ falls with q and is convex (cf. naitsaada2023, Sec.
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from derivations.signal_propagation.maps.closed_forms import erf_chi, erf_length, lengths
@@ -62,14 +64,14 @@ by_weights = {A: scale**2 / m}
 square = squared(one_bias)
 
 
-def of_weights(x):
+def of_weights(x: Any) -> tuple[Any, Any]:
     """Mean and variance over the weights alone."""
     mean = gaussian_mean(x, by_weights)
     return mean, gaussian_mean(sp.expand(x**2), by_weights) - mean**2
 
 
 @result(domain=given, uses=("signal_propagation.pythagoras", "signal_propagation.law_of_an_entry"))
-def length_given_the_bias():
+def length_given_the_bias() -> InProbability:
     """Given the bias b of the layer, q^l tends to γ(s + b²) in probability: a random number, as b is.
 
     The variance over the weights is 2r s(s + 2b²)/N², at any width.
@@ -89,7 +91,7 @@ def length_given_the_bias():
 
 
 @result(domain=given, uses=("signal_propagation.overlap", "signal_propagation.length_given_the_bias"))
-def overlap_given_the_bias():
+def overlap_given_the_bias() -> Conjunction:
     """Given b, q_12 tends to γ(s_12 + b²) in probability, and with equal lengths 1 - c^l to (s - s_12)/(s + b²)."""
     mean, variance = of_weights((together.T @ second).scalar())
     return Conjunction(
@@ -131,7 +133,7 @@ layers = Domain(
     domain=layers,
     uses=("signal_propagation.overlap_given_the_bias", "signal_propagation.ordered_phase"),
 )
-def exponent_of_one_bias():
+def exponent_of_one_bias() -> Existence:
     """With one bias a layer correlations go to 1 at the rate -E log χ(q), over the stationary law of the lengths.
 
     One layer multiplies the gap by χ(q^{l-1})q^{l-1}/q^l at most, as |∫∫φ'φ'| ≤ ∫φ'². The first fact is that over two
@@ -152,7 +154,7 @@ def exponent_of_one_bias():
 @result(
     domain=lengths, uses=("signal_propagation.exponent_of_one_bias", "signal_propagation.erf_slopes_of_maps")
 )
-def one_bias_is_more_chaotic():
+def one_bias_is_more_chaotic() -> Existence:
     """For erf, E log χ(q) > log χ(q*): with one bias a layer the edge of chaos is at smaller variances.
 
     V is concave, so that E q = E V(q) ≤ V(E q) and E q ≤ q*; log χ falls, and is convex, so that by Jensen
