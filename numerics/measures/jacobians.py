@@ -1,6 +1,6 @@
 """Singular values of a network's input-output Jacobian, its spectral moments, and gradient norms layer by layer.
 
-For anyone's nn.Module. Products with J = ∂f/∂x and with Jᵀ are made by forward and backward differentiation, so that
+For anyone's nn.Module. Products with J = ∂f/∂x and with Jᵀ are made by differentiating backwards once and twice, so that
 moments and the largest singular values need no Jacobian in memory:
 
     E|Jᵀv|² = tr JJᵀ,   E|JJᵀv|² = tr (JJᵀ)²     for normal v,
@@ -178,13 +178,20 @@ def _linearised(network, x) -> Iterator[tuple]:
         if not first.isfinite().all():
             raise ValueError("the outputs of the network are not finite at x")
         with torch.enable_grad():
-            _, back = torch.func.vjp(function, start)
+            start = start.clone().requires_grad_()
+            outputs = function(start.clone())
+            if not outputs.requires_grad:
+                raise ValueError("the outputs of the network do not depend on x")
+            side = torch.zeros_like(outputs, requires_grad=True)
+            (back,) = torch.autograd.grad(outputs, start, side, create_graph=True)  # Jᵀu as a function of u
 
         def pull(v: np.ndarray) -> np.ndarray:
-            return _numpy(back(_like(v, first))[0])
+            (found,) = torch.autograd.grad(outputs, start, _like(v, outputs), retain_graph=True)
+            return _numpy(found)
 
         def push(v: np.ndarray) -> np.ndarray:
-            return _numpy(torch.func.jvp(function, (start,), (_like(v, start),))[1])
+            (found,) = torch.autograd.grad(back, side, _like(v, start), retain_graph=True)
+            return _numpy(found)
 
         def dense() -> np.ndarray:
             rows = len(first) <= len(start)

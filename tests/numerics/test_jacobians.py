@@ -132,6 +132,8 @@ def test_inputs_that_are_none_are_refused(measure, x, error, words):
 def test_other_refusals():
     with pytest.raises(ValueError, match="random"):
         singular_values(nn.Sequential(nn.Linear(6, 6).double(), nn.Dropout(0.5)), ONES)
+    with pytest.raises(ValueError, match="not depend on x"):
+        singular_values(lambda z: torch.ones(1, 2), ONES)
     with pytest.raises(ValueError, match="outputs of the network"):
         singular_values(lambda z: z / 0, ONES)
     for count, error in ((0, ValueError), (6, ValueError), (2.0, TypeError), (True, TypeError)):
