@@ -1,7 +1,7 @@
 """Singular values of a network's input-output Jacobian, its spectral moments, and gradient norms layer by layer.
 
-For anyone's nn.Module. Products with J = ∂f/∂x and with Jᵀ are made by differentiating backwards once and twice, so that
-moments and the largest singular values need no Jacobian in memory:
+For anyone's nn.Module. Products with J = ∂f/∂x and with Jᵀ are made by differentiating backwards once and twice, so
+that moments and the largest singular values need no Jacobian in memory:
 
     E|Jᵀv|² = tr JJᵀ,   E|JJᵀv|² = tr (JJᵀ)²     for normal v,
 
@@ -117,8 +117,8 @@ def spectral_moments(
 def gradient_norms(network: nn.Module, loss: Callable[..., torch.Tensor], X, y) -> dict[str, float]:
     """‖∂E/∂p‖² of every trained parameter p of a network, by name, for E = loss(network(X), y).
 
-    The squares are summed in float64. A gradient that leaves the range of the network's own dtype is zero or infinite all
-    the same: measure a copy in float64, ``copy.deepcopy(network).double()``, where that is so.
+    The squares are summed in float64. A gradient that leaves the range of the network's own dtype is zero or
+    infinite all the same: measure a copy in float64, ``copy.deepcopy(network).double()``, where that is so.
 
     Args:
         network: an nn.Module; trained are its parameters that require a gradient.

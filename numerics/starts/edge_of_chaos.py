@@ -189,7 +189,8 @@ def _layers(module, phi, skip) -> dict[str, nn.Module]:
     }
     if tied := sharing_memory({name: value for name, value in numbers.items() if value is not None}):
         raise ValueError(
-            f"{' and '.join(tied[0])} lie in the same memory: weights of layers must be independent. Untie them, or skip one "
+            f"{' and '.join(tied[0])} lie in the same memory: weights of layers must be independent. Untie "
+            f"them, or skip one "
             "of the layers"
         )
     return found

@@ -85,8 +85,8 @@ def low_rank_orthogonal_(
     directions on either side.
 
     Whatever the draw, W has the singular values σ_α, r times, and 0. With ``first_inputs`` it is (σ_α Q, 0): the
-    weights of Sec. 3.2, which see the first r inputs alone. What is printed of their Jacobian holds for random directions, and
-    for these in linear networks (`derivations.random_matrices.truncated_second_moment`).
+    weights of Sec. 3.2, which see the first r inputs alone. What is printed of their Jacobian holds for random
+    directions, and for these in linear networks (`derivations.random_matrices.truncated_second_moment`).
 
     Args:
         tensor, gamma, sigma_alpha2, generator: as for `low_rank_gaussian_`.

@@ -12,8 +12,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Digits:
-    """Training and test images X (n, 64), each pixel of mean zero over the training images and each image of mean square
-    one, and their labels y (n,), 0 to 9.
+    """Training and test images X (n, 64), each pixel of mean zero over the training images and each image of mean
+    square one, and their labels y (n,), 0 to 9.
     """
 
     X: np.ndarray

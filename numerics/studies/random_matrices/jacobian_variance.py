@@ -5,12 +5,14 @@ input of that length. The variance is m_2 - m_1² with m_k = tr(JJᵀ)^k/N, of o
 layers it is L(μ_2/μ_1² - 1 - s_1): L/γ for linear networks with Gaussian, L(1/γ - 1) with orthogonal weights.
 
 Figures 2 and 3 are of linear networks of width 1000, with five and three simulations. Their depths and their grid of γ
-are not stated; those here are ours. "Agree" means within a tenth at every point, beyond two standard errors of the mean.
-The latter was added after the data had been seen: at γ = 0.1 and depth 16 the draws differ by more than a tenth. That the rest is due to the width is shown by narrow networks, whose mean
-moments are known exactly (`exact_linear_moments`); the exact deviation of m_2 from its limit is O(1/N).
+are not stated; those here are ours. "Agree" means within a tenth at every point, beyond two standard errors of the
+mean. The latter was added after the data had been seen: at γ = 0.1 and depth 16 the draws differ by more than a
+tenth. That the rest is due to the width is shown by narrow networks, whose mean moments are known exactly
+(`exact_linear_moments`); the exact deviation of m_2 from its limit is O(1/N).
 
 What Sec. 4 says in words is tested on linear, tanh and erf networks of width 300, in pairs by seed: what grows with
-depth or falls with rank does so by at least the factor 1.1, at 95 %. Orthogonal weights have random directions, W = σ_αQRᵀ.
+depth or falls with rank does so by at least the factor 1.1, at 95 %. Orthogonal weights have random directions, W =
+σ_αQRᵀ.
 """
 
 from __future__ import annotations
@@ -229,7 +231,8 @@ def claims(measured):
     return [
         at_most(
             "agrees-with-the-formula",
-            f"at all {len(some)} points the mean variance is {formula} to within a tenth: largest relative deviation, less "
+            f"at all {len(some)} points the mean variance is {formula} to within a tenth: largest relative "
+            f"deviation, less "
             "two standard errors",
             max(beyond),
             CLOSE,
@@ -360,7 +363,8 @@ def claims_advantage(measured):
         ),
         mean_at_least(
             "lost-at-low-rank",
-            f"at γ = {lost} linear networks with orthogonal weights have a variance of at least half of their depth at the "
+            f"at γ = {lost} linear networks with orthogonal weights have a variance of at least half of their "
+            f"depth at the "
             "largest depth: variance over depth",
             [
                 x / _depths(measured)[-1]
@@ -370,7 +374,8 @@ def claims_advantage(measured):
         ),
         at_most(
             "orthogonal-stays-ahead-by-the-depth",
-            "what orthogonal weights keep at every rank is a variance less by L: how far the mean difference, divided by "
+            "what orthogonal weights keep at every rank is a variance less by L: how far the mean difference, "
+            "divided by "
             f"L, is from one beyond three standard errors, at the farthest of {len(ahead)} points",
             max(max(abs(average - 1) - 3 * stderr, 0.0) for average, stderr in ahead),
             0.15,

@@ -9,8 +9,8 @@ values that need not be zero are found at every depth, and from them
     decades     the distance of the fifth and the 95th percentile of log10 s, without zeros: what the log axis shows
 
 "Spreads with depth" is claimed of each of them from each depth to the next. "More strongly for smaller γ" is claimed of
-the variance and of the largest value, in pairs by seed. It is not what the log axis shows: the bulk without its zeros is
-that of a product of r × r matrices, and does not become wider as γ falls. This is a statement of ours.
+the variance and of the largest value, in pairs by seed. It is not what the log axis shows: the bulk without its
+zeros is that of a product of r × r matrices, and does not become wider as γ falls. This is a statement of ours.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def claims(measured):
         found.append(
             at_most(
                 f"{name}-grows-with-depth",
-                f"{words} grows from each depth to the next at every γ: steps of {len(steps)} where it does not, at 95 %",
+                f"{words} grows from each depth to the next at every γ: steps of {len(steps)} where it does "
+                f"not, at 95 %",
                 _failures(steps),
                 0,
             )
@@ -117,7 +118,8 @@ def claims(measured):
         found.append(
             at_most(
                 f"{name}-grows-as-rank-falls",
-                f"{words} is larger at γ = {gammas[0]} than at γ = {gammas[-1]}, at every depth: depths of {len(steps)} where "
+                f"{words} is larger at γ = {gammas[0]} than at γ = {gammas[-1]}, at every depth: depths of "
+                f"{len(steps)} where "
                 "it is not, at 95 %",
                 _failures(steps),
                 0,

@@ -6,10 +6,10 @@ correlation c; figure 6 is of one layer, figures 7 to 9 of a pair with c = 0.2, 
 
 The bias of the paper is one number b for all directions of a layer. Lengths then are γ(σ_α²Eφ² + b²), which is random,
 however wide the network is, and so are the correlations; the printed maps hold for independent coefficients b_k
-(`length_concentrates`). Figures 7 to 9 are simulated with either: with the bias of the paper five networks, as published,
-where the claim is that of the caption, means within two standard deviations of the iterated map at 95 % of the points;
-and with independent coefficients twelve networks, which have to be closer. "The spread is that of the bias" is ours:
-the lengths of the paper's networks spread by at least half as much again.
+(`length_concentrates`). Figures 7 to 9 are simulated with either: with the bias of the paper five networks, as
+published, where the claim is that of the caption, means within two standard deviations of the iterated map at 95 %
+of the points; and with independent coefficients twelve networks, which have to be closer. "The spread is that of
+the bias" is ours: the lengths of the paper's networks spread by at least half as much again.
 """
 
 from __future__ import annotations
@@ -191,14 +191,16 @@ def claims(measured):
     return [
         at_least(
             "means-within-two-standard-deviations",
-            f"with the bias of the paper mean correlations are within two standard deviations of the iterated map: share "
+            f"with the bias of the paper mean correlations are within two standard deviations of the iterated "
+            f"map: share "
             f"of {points} points",
             inside / points,
             SHARE,
         ),
         at_most(
             "independent-biases-follow-the-map",
-            f"with independent bias coefficients they are on it: largest deviation of {points}, in standard errors (and a "
+            f"with independent bias coefficients they are on it: largest deviation of {points}, in standard "
+            f"errors (and a "
             "thousandth, which finite width may cost)",
             max(scores),
             SCORE,
@@ -209,7 +211,8 @@ def claims(measured):
         ),
         at_least(
             "one-bias-spreads-lengths",
-            f"at γσ_α² = {measured.distinct('weights')[0]} the lengths of networks with one bias a layer spread by half as "
+            f"at γσ_α² = {measured.distinct('weights')[0]} the lengths of networks with one bias a layer spread "
+            f"by half as "
             "much again as those with independent coefficients, or more: ratio of standard deviations",
             ratios[0],
             1.5,

@@ -6,9 +6,9 @@ stated. Here pairs of inputs of length q* pass through few layers, close to the 
     ordered phase and edge, c* = 1    one pair at 1 - c = 1/1000, whose 1 - c is followed
     chaotic phase, c* < 1             two pairs at c* ± d with one input in common, whose difference in c is followed
 
-and the rate per layer, e^{-1/ξ}, is the slope of the logarithm of the mean over networks. It is compared with the slope of
-the correlation map at c*. The printed 1/ξ = -log χ is that of the ordered phase; in the chaotic one it is negative, and
-even its absolute value is not the rate at which correlations settle (`interior_rate`).
+and the rate per layer, e^{-1/ξ}, is the slope of the logarithm of the mean over networks. It is compared with the
+slope of the correlation map at c*. The printed 1/ξ = -log χ is that of the ordered phase; in the chaotic one it is
+negative, and even its absolute value is not the rate at which correlations settle (`interior_rate`).
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def claims(measured):
         ),
         at_most(
             "diverges-on-the-edge-alone",
-            "at the smallest and the largest variance of the weights the rate is less than one, by two standard errors: "
+            "at the smallest and the largest variance of the weights the rate is less than one, by two standard "
+            "errors: "
             "points where it is not",
             sum(
                 rate + 2 * stderr >= 1 for (_, factor), (rate, stderr, *_) in points.items() if factor in ends

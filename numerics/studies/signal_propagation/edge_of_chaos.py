@@ -1,9 +1,10 @@
 """The edge of chaos of low-rank tanh networks, and networks on it (Nait Saada and Tanner 2023, figures 1 and 10).
 
-The curve χ_γ = 1 in the plane (γσ_α², γσ_b²) is computed for γ = 1/4 (figure 1) and for full rank (figure 10). It is the
-same curve, as γ enters both axes alone. Networks of width 1000 and rank 250 are then put on it, and on either side with
-a tenth less or more variance of the weights, at the fixed point q* of their own lengths. Their χ is measured as the mean
-squared singular value of DW, tr(DWWᵀD)/N, in each of ten layers. The ranges of the published axes are not stated.
+The curve χ_γ = 1 in the plane (γσ_α², γσ_b²) is computed for γ = 1/4 (figure 1) and for full rank (figure 10). It
+is the same curve, as γ enters both axes alone. Networks of width 1000 and rank 250 are then put on it, and on
+either side with a tenth less or more variance of the weights, at the fixed point q* of their own lengths. Their χ
+is measured as the mean squared singular value of DW, tr(DWWᵀD)/N, in each of ten layers. The ranges of the
+published axes are not stated.
 
 Bias coefficients are independent: with one bias for all directions, as printed, lengths do not settle at q*.
 """

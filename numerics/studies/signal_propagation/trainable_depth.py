@@ -1,10 +1,11 @@
-"""How deep a low-rank network may be to be trained, against its depth scale (after Nait Saada and Tanner 2023, Sec. 2.1).
+"""How deep a low-rank network may be to be trained, against its depth scale (after Nait Saada and Tanner 2023, Sec.
+2.1).
 
 Signals reach as deep as the depth scale of correlations: in the ordered phase ξ_c = -1/log χ. Schoenholz et al. 2016
 found full-rank networks trainable to about six of it. Here low-rank tanh networks with γ = 1/4, of several depths and
-variances of the weights, are trained on the embedded digits by stochastic gradient descent on cross-entropy, coefficients
-and biases alone, with one learning rate that is divided by the depth. Trained means a training accuracy of a half after
-a fixed number of steps. The study is ours, and so are all of its sizes.
+variances of the weights, are trained on the embedded digits by stochastic gradient descent on cross-entropy,
+coefficients and biases alone, with one learning rate that is divided by the depth. Trained means a training
+accuracy of a half after a fixed number of steps. The study is ours, and so are all of its sizes.
 
 Depth enters as L/ξ_c. "Deep" is beyond ten of it, "shallow" within three.
 """
@@ -125,7 +126,8 @@ def claims(measured):
     return [
         mean_at_least(
             "shallow-networks-are-trained",
-            f"networks of at most {SHALLOW:g} depth scales reach a training accuracy of a half: mean over {len(shallow)}",
+            f"networks of at most {SHALLOW:g} depth scales reach a training accuracy of a half: mean over "
+            f"{len(shallow)}",
             shallow,
             TRAINED,
             about="own",
@@ -139,7 +141,8 @@ def claims(measured):
         ),
         mean_at_least(
             "the-edge-is-trained-where-the-ordered-phase-is-not",
-            f"of the deepest networks, of {deepest[0].cell['depth']} layers, those on the edge of chaos are ahead of those "
+            f"of the deepest networks, of {deepest[0].cell['depth']} layers, those on the edge of chaos are "
+            f"ahead of those "
             "deepest in the ordered phase: difference in accuracy, paired by seed",
             [a - b for a, b in zip(edge.values("train"), low.values("train"), strict=True)],
             0.3,
@@ -147,7 +150,8 @@ def claims(measured):
         ),
         at_least(
             "accuracy-falls-with-depth-scales",
-            f"accuracy falls with L/ξ_c, over {len(groups)} kinds of networks off the edge: rank correlation without its "
+            f"accuracy falls with L/ξ_c, over {len(groups)} kinds of networks off the edge: rank correlation "
+            f"without its "
             "sign",
             -rank_correlation(scales, accuracy),
             0.7,
