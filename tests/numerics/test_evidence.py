@@ -63,7 +63,6 @@ CONFIRMED = (
     "naitsaada2023.fig11-correlation-depth-scale",
     "naitsaada2023.fig12-gradient-norm",
     "naitsaada2023.variance-grows-with-depth",
-    "naitsaada2023.orthogonal-advantage-lost",
     "signal_propagation.trainable-depth",
     "single_neuron.inductive-bias-tradeoff",
     "wide_linear.function-space",

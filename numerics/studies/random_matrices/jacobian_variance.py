@@ -326,65 +326,6 @@ def claims_depth(measured):
     ]
 
 
-def claims_advantage(measured):
-    """At γ < 1 orthogonal weights grow as Gaussian ones do; at γ = 1 they have the advantage that is lost."""
-    low = [gamma for gamma in measured.distinct("gamma") if gamma < 1]
-    linear = []
-    for ensemble in measured.distinct("ensemble"):
-        for phi in measured.distinct("phi"):
-            for gamma in low:
-                here = measured.where(ensemble=ensemble, phi=phi, gamma=gamma)
-                depths = _depths(here)
-                first, last = _at(here, "relative", 0), _at(here, "relative", -1)
-                rate = (depths[-1] - depths[0]) * here[0].values["limit"][0] / depths[0]
-                linear.append([(b - a) / rate for a, b in zip(first, last, strict=True)])
-    full = measured.where(ensemble="orthogonal", phi="linear", gamma=1.0)
-    ahead = []
-    for phi in measured.distinct("phi"):
-        for gamma in measured.distinct("gamma"):
-            pair = [measured.where(ensemble=e, phi=phi, gamma=gamma) for e in ("gaussian", "orthogonal")]
-            for place, depth in enumerate(_depths(measured)):
-                gaussian, orthogonal = (_at(rows, "relative", place) for rows in pair)
-                ahead.append(mean_and_stderr([d / depth for d in differences(gaussian, orthogonal)]))
-    lost = max(low)
-    return [
-        at_most(
-            "both-grow-at-low-rank",
-            f"at γ < 1 the variance grows from the first depth to the last by half or more of what the linear law has, "
-            f"for both ensembles and every activation: kinds of {len(linear)} where it does not, at 95 %",
-            _failures(linear, 0.5),
-            0,
-        ),
-        at_most(
-            "full-rank-orthogonal-does-not-grow",
-            "at γ = 1 linear networks with orthogonal weights have no variance: largest at any depth",
-            max(abs(x) for row in full for x in row.values["variance"]),
-            1e-9,
-        ),
-        mean_at_least(
-            "lost-at-low-rank",
-            f"at γ = {lost} linear networks with orthogonal weights have a variance of at least half of their "
-            f"depth at the "
-            "largest depth: variance over depth",
-            [
-                x / _depths(measured)[-1]
-                for x in _at(measured.where(ensemble="orthogonal", phi="linear", gamma=lost), "relative", -1)
-            ],
-            0.5,
-        ),
-        at_most(
-            "orthogonal-stays-ahead-by-the-depth",
-            "what orthogonal weights keep at every rank is a variance less by L: how far the mean difference, "
-            "divided by "
-            f"L, is from one beyond three standard errors, at the farthest of {len(ahead)} points",
-            max(max(abs(average - 1) - 3 * stderr, 0.0) for average, stderr in ahead),
-            0.15,
-            about="own",
-        ),
-        *_common_claims(measured),
-    ]
-
-
 def _common_claims(measured):
     """The formula at every point, and means that are known."""
     deviations, errors = [], []
@@ -556,12 +497,3 @@ def orthogonal():
 )
 def depth():
     return Plan(SCALES_WORDS, cells_words, run, figure_words, claims_depth, DIMS)
-
-
-@study(
-    "naitsaada2023.orthogonal-advantage-lost",
-    title="What orthogonal weights are ahead at full rank, and what remains of it at low rank",
-    confronts=("random_matrices.advantage_lost", "random_matrices.depth_independence"),
-)
-def advantage():
-    return Plan(SCALES_WORDS, cells_words, run, figure_words, claims_advantage, DIMS)
