@@ -1,4 +1,4 @@
-"""Measures for anyone's networks: tangent kernels, balances, learning curves."""
+"""Measures for anyone's networks: tangent kernels, balances, singular values of Jacobians, learning curves."""
 
 from symdyn.catalogue.contents import listed
 
@@ -19,6 +19,7 @@ __getattr__, __dir__ = listed(
             "neuron_deltas",
             "layer_balance",
         ),
+        "jacobians": ("SpectralMoments", "gradient_norms", "singular_values", "spectral_moments"),
         "learning_curve": ("shape_of",),
     },
 )
