@@ -220,10 +220,10 @@ CALLED = {
     "training.observers.kernel_distance": watched(observers.kernel_distance),
     "training.observers.hamming_distance": watched(observers.hamming_distance),
     "training.observers.standard_observers": all_watched,
-    "studies.prior_knowledge.coupled_modes.interpolated": lambda shown, times, a1: two_modes.interpolated(
-        shown, times, (a1, CURVES, CURVES)
+    "studies.prior_knowledge.exact.coupled_modes.interpolated": lambda shown, times, a1: (
+        two_modes.interpolated(shown, times, (a1, CURVES, CURVES))
     ),
-    "studies.prior_knowledge.coupled_modes.mean_deviation": lambda a1, b: two_modes.mean_deviation(
+    "studies.prior_knowledge.exact.coupled_modes.mean_deviation": lambda a1, b: two_modes.mean_deviation(
         (a1, CURVES, b), (CURVES, CURVES, CURVES)
     ),
     "wide_linear.signed_svd_path": mapped,
@@ -295,7 +295,7 @@ ENTRIES = {
     "training.linear_descent.descend": {**LEARNER, "rate": np.array(1.0), "steps": 2, "record": [0, 2]},
     "training.linear_descent.stacked": {"W0": M, "W1": S},
     "training.linear_descent.whitened_loss": {"function": STACK, "sigma_yx": M, "rest": ONE},
-    "training.linear_descent.whitened_learner": {**LEARNER, "rate": array([0.5])},
+    "training.linear_descent.whitened_learner": {**LEARNER, "rate": array([1.0])},
     "training.linear_descent.zero_balanced_start": {
         "N_h": 3, "N_i": 2, "N_o": 2, "values": ONE, "generator": generator,
     },
@@ -325,36 +325,36 @@ ENTRIES = {
     },
     "training.relearning.losses": {"function": STACK, "sigma": M},
     "training.relearning.train": {"W1": EYE, "W2": EYE, "sigma": S, "rate": 0.01, "horizon": 0.02},
-    "studies.prior_knowledge.rich_lazy.blocks": {"matrix": S, "inputs": 1},
-    "studies.prior_knowledge.rich_lazy.flow": {
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.blocks": {"matrix": S, "inputs": 1},
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.flow": {
         "kind": "small random", "W1": M, "W2": S, "sigma": S, "times": TIMES[:2],
     },
-    "studies.prior_knowledge.rich_lazy.gaps": {"matrix": np.eye(4), "sigma": S},
-    "studies.prior_knowledge.rich_lazy.start": {
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.gaps": {"matrix": np.eye(4), "sigma": S},
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.start": {
         "kind": "large zero-balanced", "cfg": {"hidden": 3, "large": 1.0, "small": 0.1}, "seed": 0, "sigma": S
     },
-    "studies.prior_knowledge.rich_lazy.state": {"W1": M, "W2": S},
-    "studies.prior_knowledge.rich_lazy.task_state": {"sigma": M},
-    "studies.prior_knowledge.rich_lazy.trained": {
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.state": {"W1": M, "W2": S},
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.task_state": {"sigma": M},
+    "studies.prior_knowledge.rich_and_lazy.rich_lazy.trained": {
         "W1": EYE, "W2": EYE, "sigma": S, "times": array(0, 1, 2), "rate": 0.5,
     },
     "tasks.teacher_student.outputs": {"a": ONE, "W": M, "X": S},
     "tasks.teacher_student.relative_scale": {"tau": ONE, "delta": TWO},
     "tasks.teacher_student.students": {"task": TASK, "tau": ONE, "delta": TWO},
-    "studies.prior_knowledge.coupled_modes.at_moments": {"times": TIMES, "curves": CURVES, "moments": ONE},
-    "studies.prior_knowledge.coupled_modes.connections": {"gram": STACK},
-    "studies.prior_knowledge.coupled_modes.interpolated": {"shown": ONE, "times": TIMES, "a1": CURVES},
-    "studies.prior_knowledge.coupled_modes.largest_rise": {"size": CURVES},
-    "studies.prior_knowledge.coupled_modes.learned_time": {
+    "studies.prior_knowledge.exact.coupled_modes.at_moments": {"times": TIMES, "curves": CURVES, "moments": ONE},
+    "studies.prior_knowledge.exact.coupled_modes.connections": {"gram": STACK},
+    "studies.prior_knowledge.exact.coupled_modes.interpolated": {"shown": ONE, "times": TIMES, "a1": CURVES},
+    "studies.prior_knowledge.exact.coupled_modes.largest_rise": {"size": CURVES},
+    "studies.prior_knowledge.exact.coupled_modes.learned_time": {
         "times": TIMES, "a1": CURVES, "a2": CURVES[::-1].copy(), "s": array(2, 1),
     },
-    "studies.prior_knowledge.coupled_modes.mean_deviation": {"a1": CURVES + 1, "b": CURVES + 2},
-    "studies.prior_knowledge.coupled_modes.numbers_or_none": {"times": TIMES},
-    "studies.prior_knowledge.coupled_modes.peak_time": {"times": TIMES, "b": CURVES},
-    "studies.prior_knowledge.coupled_modes.printed_peak": {
+    "studies.prior_knowledge.exact.coupled_modes.mean_deviation": {"a1": CURVES + 1, "b": CURVES + 2},
+    "studies.prior_knowledge.exact.coupled_modes.numbers_or_none": {"times": TIMES},
+    "studies.prior_knowledge.exact.coupled_modes.peak_time": {"times": TIMES, "b": CURVES},
+    "studies.prior_knowledge.exact.coupled_modes.printed_peak": {
         "a1": ONE, "a2": TWO, "b": array(2, 0), "s": array(9, 9),
     },
-    "studies.prior_knowledge.coupled_modes.trained": {
+    "studies.prior_knowledge.exact.coupled_modes.trained": {
         "A": STACK, "U": EYE, "s": TWO, "V": EYE, "rate": 0.01, "spacing": 0.02, "count": 2,
     },
     "training.wide_relu.descend": {"a": ONE, "W": M, **DATA, "fitted": 1e-3, "step": 0.1, "most_steps": 3},

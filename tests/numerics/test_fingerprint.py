@@ -632,7 +632,7 @@ def test_moving_five_modules_leaves_all_evidence_current_and_an_edit_makes_stale
     balances.write_text(edited, encoding="utf-8")
     changed = _hashes(folder)
     assert {key for key in moved if moved[key] != changed[key]} == {"kunin2024.infinite-width-phase-diagram"}
-    legend = folder / "numerics" / "studies" / "prior_knowledge" / "forgetting.py"
+    legend = folder / "numerics" / "studies" / "prior_knowledge" / "continual" / "forgetting.py"
     legend.write_text(
         legend.read_text(encoding="utf-8").replace("fontsize=8", "fontsize=9"), encoding="utf-8"
     )
