@@ -63,7 +63,13 @@ def test_every_evaluator_is_tied_to_results_that_exist():
     assert tied == offered
 
 
-GENERAL = {"DriftRecorder": "follows any quantity", "shape_of": "describes a curve of losses"}
+GENERAL = {
+    "DriftRecorder": "follows any quantity",
+    "shape_of": "describes a curve of losses",
+    "singular_values": "of the Jacobian of any network",
+    "spectral_moments": "of the Jacobian of any network, of which results state the limit",
+    "gradient_norms": "of any network, of which results state the limit",
+}
 """What is offered of the measures without a tie, since no result states it."""
 
 

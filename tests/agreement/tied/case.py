@@ -51,7 +51,7 @@ CASES: dict[tuple[str, str], Case] = {}
 """The cases by the module and the name of the evaluator."""
 
 PERTURBATION = 1e-9
-"""The relative error that every case must refuse."""
+"""The relative error that a case must refuse, unless its evaluator is documented to be less accurate."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class Case:
     the natural scale of each output where that is not its norm. `discrete` answers must be equal. With `facts` the
     reference takes what the evaluator found as well, `found`, lists of exact numbers, and gives pairs of what should
     be zero and the scale of the numbers of which it is the difference. `tolerance` is that of the accuracy contract
-    unless the evaluator documents another. `mutants` are wrong evaluators, by what is wrong.
+    unless the evaluator documents another, and `perturbation` the relative error that must be refused. `mutants` are
+    wrong evaluators, by what is wrong.
     """
 
     evaluator: Any
@@ -75,6 +76,7 @@ class Case:
     discrete: bool = False
     facts: bool = False
     tolerance: float = TOLERANCE["float64"]
+    perturbation: float = PERTURBATION
     mutants: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     @property
@@ -277,10 +279,13 @@ class Examined:
         return judge(found, true, scale * widened, slack * widened, "float64")
 
     def perturbed(self, output: int) -> list[str]:
-        """The faults that are seen when every number of an output is off by one part in 10⁹."""
+        """The faults that are seen when every number of an output is off by a little."""
 
         def change(found: list[list[float]]) -> list[list[float]]:
-            return [[x * (1 + PERTURBATION) for x in o] if k == output else o for k, o in enumerate(found)]
+            return [
+                [x * (1 + self.case.perturbation) for x in o] if k == output else o
+                for k, o in enumerate(found)
+            ]
 
         return self.faults(change)
 

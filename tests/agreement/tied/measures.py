@@ -23,7 +23,7 @@ from numerics.measures import (
 from numerics.starts import single_neuron_start
 from symdyn.catalogue.registry import load
 from tests.agreement.draws import Draw
-from tests.agreement.subjects import Arguments
+from tests.agreement.subjects import Arguments, flat
 from tests.agreement.tied.case import Refused, case, compiled, words
 
 KERNEL = load("piecewise_linear.tangent_kernel").statement.because[1].rhs
@@ -221,7 +221,7 @@ def kernels(draw: Draw) -> Arguments:
     mutants={"of another kernel": lambda K1, K2: kernel_distance(K1, K2 + np.diag(np.diag(K2)))},
 )
 def _(K1: Any, K2: Any) -> Any:
-    return compiled("single_neuron.kernel_distance", kernel1=sum(K1, []), kernel2=sum(K2, []))
+    return compiled("single_neuron.kernel_distance", kernel1=flat(K1), kernel2=flat(K2))
 
 
 def predictor(draw: Draw) -> Arguments:

@@ -7,15 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
+import numpy as np
 
 from derivations.random_matrices import (
+    JacobianLaw,
+    SlopeLaw,
     SpectralLaw,
     exact_linear_moments,
+    jacobian_density,
     jacobian_moments,
     jacobian_variance,
     largest_depth,
+    slope_law,
     spectral_law,
 )
+from derivations.signal_propagation import activation
 from symdyn.catalogue.registry import load
 from tests.agreement.draws import Draw
 from tests.agreement.subjects import Arguments
@@ -286,3 +292,109 @@ def _(gamma: Any, sigma2: Any, ensemble: str, inside: Any, z: Any) -> Any:
             [at.real, at.imag],
             -(1 + zeta) * mp.exp(w) / zeta,
         ]
+
+
+def off_the_axis(draw: Draw) -> Arguments:
+    """A point of the upper half-plane, in polar coordinates; of the size that eigenvalues have, most of the time."""
+    rng = draw.rng
+    return {"modulus": 10.0 ** rng.uniform(-1.5, 1.5), "angle": math.pi * rng.uniform(0.02, 0.98)}
+
+
+def piecewise_constant_slopes(draw: Draw) -> Arguments:
+    """Networks whose φ'² is 1 or 0, so that S of D² is elementary."""
+    rng = draw.rng
+    return {
+        "depth": rng.choice((1, 2, 3, 10)),
+        "gamma": rng.choice((Fraction(1), Fraction(1, 4), Fraction(2, 3))),
+        "ensemble": rng.choice(ENSEMBLES),
+        "phi": rng.choice(("linear", "relu")),
+        "chi": rng.choice((1, Fraction(9, 10), Fraction(5, 4))),
+        **off_the_axis(draw),
+    }
+
+
+def of_jacobian(modulus: Any, angle: Any, **given: Any) -> Any:
+    """G at a point, its real and its imaginary part."""
+    found = jacobian_density(q=1.0, **given).stieltjes(modulus * np.exp(1j * angle))
+    return found.real, found.imag
+
+
+@case(
+    jacobian_density,
+    returns=JacobianLaw,
+    draw=piecewise_constant_slopes,
+    call=of_jacobian,
+    facts=True,
+    draws=24,
+    tolerance=1e-11,
+    mutants={
+        "one layer more": lambda depth, **rest: of_jacobian(depth=depth + 1, **rest),
+        "the other ensemble": lambda ensemble, **rest: of_jacobian(
+            ensemble=ENSEMBLES[ensemble == "gaussian"], **rest
+        ),
+        "the other half-plane": lambda angle, **rest: of_jacobian(angle=-angle, **rest),
+    },
+)
+def _(found: Any, depth: int, gamma: Any, ensemble: str, phi: str, chi: Any, modulus: Any, angle: Any) -> Any:
+    """1/z = m/(1 + m) S_{D²}^L S_{WᵀW}^L for m = zG - 1, on the branch with Im G < 0.
+
+    S_{D²} = (1 + m)/(m + p) with p = P(φ' = 1), and S_{WᵀW} = 1/(σ²(γ + m)), times 1 + m for orthogonal weights.
+    """
+    ((real,), (imaginary,)) = found
+    p, g = mp.mpf(1) if phi == "linear" else mp.mpf(1) / 2, exact(gamma)
+    variance = exact(chi) / (g * p)
+    z = modulus * mp.expj(angle)
+    m = z * mp.mpc(real, imaginary) - 1
+    of_weights = (1 if ensemble == "gaussian" else 1 + m) / (variance * (g + m))
+    product = z * m / (1 + m) * ((1 + m) / (m + p) * of_weights) ** depth
+    # What the digits of G, of the size of 1/z, mean for the product.
+    slope = 1 / m - 1 / (1 + m) + depth * (1 / (1 + m) - 1 / (m + p) - 1 / (g + m))
+    slope += depth / (1 + m) if ensemble == "orthogonal" else 0
+    return [(abs(product - 1), 1 + abs(slope) * abs(1 + m)), (max(imaginary, mp.mpf(0)), mp.mpf("1e-200"))]
+
+
+ANALYTIC = {"erf": lambda x: 2 / math.sqrt(math.pi) * np.exp(-(x**2)), "sin": np.cos}
+"""φ' of analytic functions, in floats."""
+
+
+def slopes_at(draw: Draw) -> Arguments:
+    phi = draw.rng.choice(("relu", "erf", "hard_tanh", "sin"))
+    return {"phi": phi, "q": (10.0 ** draw.rng.uniform(-1.5, 0.5),), **off_the_axis(draw)}
+
+
+def of_slopes(phi: str, q: Any, modulus: Any, angle: Any) -> Any:
+    """M(w), its real and its imaginary part."""
+    found = slope_law(activation(phi), q[0]).transforms(modulus * np.exp(1j * angle))[0]
+    return found.real, found.imag
+
+
+@case(
+    slope_law,
+    returns=SlopeLaw,
+    draw=slopes_at,
+    call=of_slopes,
+    facts=True,
+    draws=16,
+    tolerance=2e-9,
+    perturbation=1e-7,
+    mutants={
+        "the conjugate": lambda angle, **rest: of_slopes(angle=-angle, **rest),
+        "of another length": lambda q, **rest: of_slopes(q=(q[0] * 1.0001,), **rest),
+    },
+)
+def _(found: Any, phi: str, q: Any, modulus: Any, angle: Any) -> Any:
+    """M(w) = E d/(w - d) for d = φ'(√q z)²: by the trapezoidal rule where φ is analytic.
+
+    The rule of the evaluator is good to 1e-9 where w is close to the law, as its densities are.
+    """
+    ((real,), (imaginary,)) = found
+    w, root = complex(modulus * mp.expj(angle)), math.sqrt(q[0])
+    if phi in ANALYTIC:
+        z = np.linspace(-12, 12, 2_000_001)
+        d = ANALYTIC[phi](root * z) ** 2
+        true = (
+            float(z[1] - z[0]) * complex((np.exp(-(z**2) / 2) * d / (w - d)).sum()) / math.sqrt(2 * math.pi)
+        )
+    else:  # d is 1 or 0
+        true = float(slopes(phi, mp.mpf(q[0]))) / (w - 1)
+    return [(abs(mp.mpc(real, imaginary) - true), mp.mpf(abs(true)))]

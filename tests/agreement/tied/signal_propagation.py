@@ -26,6 +26,8 @@ from derivations.signal_propagation import (
     fixed_points,
     from_fixed_point,
     length_map,
+    one_bias_edge,
+    one_bias_scales,
 )
 from tests.agreement.draws import Draw
 from tests.agreement.subjects import Arguments
@@ -388,3 +390,90 @@ def _(found: Any, **given: Any) -> Any:
         return [
             fact for sigma2, q in zip(*found, strict=True) for fact in of_edge(sigma2, q, **numbers(**given))
         ]
+
+
+def one_bias(draw: Draw) -> Arguments:
+    """Networks whose lengths have a stationary law, that of a linear recursion."""
+    rng = draw.rng
+    phi, slope = rng.choice((("linear", 1.0), ("relu", 0.5)))
+    gamma = rng.choice((1.0, 0.25))
+    return {
+        "sigma_alpha2": rng.uniform(0.2, 0.9) / (gamma * slope),
+        "sigma_b2": 10.0 ** rng.uniform(-2, 1),
+        "gamma": gamma,
+        "phi": phi,
+    }
+
+
+def scales(**given: Any) -> Any:
+    found = one_bias_scales(**given)
+    return found.mean_length, found.variance_of_length, found.exponent, found.correlation
+
+
+@case(
+    one_bias_scales,
+    draw=one_bias,
+    call=scales,
+    draws=8,
+    tolerance=2e-10,
+    perturbation=1e-8,
+    mutants={
+        "independent biases": lambda **given: (scales(**given)[0], 0.0, *scales(**given)[2:]),
+        "the bias twice": lambda sigma_b2, **rest: scales(sigma_b2=2 * sigma_b2, **rest),
+    },
+)
+def _(sigma_alpha2: Any, sigma_b2: Any, gamma: Any, phi: str) -> Any:
+    """q' = γ(σ_α²s q + b²) with s = Eφ²/q: the mean, the variance and the rate of a linear recursion."""
+    rate = gamma * sigma_alpha2 * (1 if phi == "linear" else mp.mpf(1) / 2)
+    return [
+        gamma * sigma_b2 / (1 - rate),
+        2 * (gamma * sigma_b2) ** 2 / (1 - rate**2),
+        mp.log(rate),
+        -1 / mp.log(rate),
+    ]
+
+
+def erf_exponent(sigma_alpha2: float, sigma_b2: float, gamma: float) -> float:
+    """E log χ for erf: the transfer operator of y = Eφ²(q), q' = γ(σ_α²y + b²), applied until it has averaged.
+
+    χ = γσ_α² 4/(π √(1 + 4q)) and Eφ² = (2/π) arcsin(2q/(1 + 2q)) are the statements of the erf kernel.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    weights = weights / weights.sum()
+    degree = 48
+    y = (1 + np.cos(np.pi * (np.arange(degree) + 0.5) / degree)) / 2
+    q = gamma * (sigma_alpha2 * y[:, None] + sigma_b2 * nodes**2)
+    following = 2 / np.pi * np.arcsin(2 * q / (1 + 2 * q))
+    values = np.log(gamma * sigma_alpha2 * 4 / np.pi / np.sqrt(1 + 4 * q)) @ weights
+    step = np.polynomial.chebyshev.chebvander(2 * following - 1, degree - 1) @ weights_of(degree)
+    operator = np.einsum("ijk,j->ik", step, weights)
+    for _ in range(400):
+        values = operator @ values
+    return float(values.mean())
+
+
+def weights_of(degree: int) -> np.ndarray:
+    """The coefficients of Chebyshev's polynomials from values at their zeros."""
+    x = np.cos(np.pi * (np.arange(degree) + 0.5) / degree)
+    return np.linalg.inv(np.polynomial.chebyshev.chebvander(x, degree - 1))
+
+
+def with_one_bias(draw: Draw) -> Arguments:
+    return {"sigma_b2": draw.rng.uniform(0.05, 0.6), "gamma": draw.rng.choice((1.0, 0.25)), "phi": "erf"}
+
+
+@case(
+    one_bias_edge,
+    draw=with_one_bias,
+    facts=True,
+    draws=4,
+    tolerance=3e-8,
+    perturbation=1e-6,
+    mutants={
+        "independent biases": lambda sigma_b2, gamma, phi: edge_of_chaos(sigma_b2, gamma, phi).sigma_alpha2
+    },
+)
+def _(found: Any, sigma_b2: Any, gamma: Any, phi: str) -> Any:
+    """E log χ = 0 under the stationary law."""
+    ((variance,),) = found
+    return [(mp.mpf(erf_exponent(float(variance), float(sigma_b2), float(gamma))), mp.mpf(1))]
