@@ -18,9 +18,15 @@ depth or falls with rank does so by at least the factor 1.1, at 95 %. Orthogonal
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numerics.lab.claims import (
+    Claim,
+    Measurement,
+    Measurements,
     at_most,
     differences,
     mean,
@@ -30,6 +36,9 @@ from numerics.lab.claims import (
 )
 from numerics.lab.order import order_claim
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Q_STAR = 0.5
 DEPTHS = [1, 2, 4, 8, 16]
@@ -88,10 +97,10 @@ CLOSE, FACTOR, KNOWN = 0.1, math.log(1.1), 0.1
 DIMS = {"variance": ("depth",), "limit": ("depth",)}
 
 
-def cells(ensemble):
+def cells(ensemble: str) -> Callable[[Mapping[str, Any]], list[dict[str, Any]]]:
     """The grid of figure 2 or 3."""
 
-    def grid(cfg):
+    def grid(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
         wide = [
             {"part": "wide", "ensemble": ensemble, "phi": "linear", "gamma": gamma, "seed": seed}
             for gamma in cfg["gammas"]
@@ -103,7 +112,7 @@ def cells(ensemble):
     return grid
 
 
-def cells_words(cfg):
+def cells_words(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"part": "wide", "ensemble": ensemble, "phi": phi, "gamma": gamma, "seed": seed}
         for ensemble in cfg["ensembles"]
@@ -113,11 +122,11 @@ def cells_words(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [(_wide if cell["part"] == "wide" else _narrow)(cell, cfg) for cell in batch]
 
 
-def _wide(cell, cfg):
+def _wide(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """The variance at each depth of one network, and its limit."""
     import torch
 
@@ -128,7 +137,7 @@ def _wide(cell, cfg):
 
     gamma, N = cell["gamma"], cfg["width"]
     variances = (float(x) for x in from_fixed_point(Q_STAR, gamma, cell["phi"]))
-    setting = Setting(N, round(gamma * N), *variances, ensemble=cell["ensemble"])
+    setting = Setting(N, round(gamma * N), *variances, ensemble=cell["ensemble"])  # type: ignore[misc, arg-type]  # two numbers
     generator = torch.Generator().manual_seed(cell["seed"])
     start = inputs(N, Q_STAR, generator)[..., 0]
     passes = jacobians(activation(cell["phi"]), start, layers(setting, max(cfg["depths"]), generator))
@@ -152,7 +161,7 @@ def _wide(cell, cfg):
     )
 
 
-def _narrow(cell, cfg):
+def _narrow(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """The mean second moment of many narrow linear networks, its exact value, and its limit for wide ones."""
     import numpy as np
     import torch
@@ -192,12 +201,12 @@ def _narrow(cell, cfg):
     return Cell(cell, values, {"variance": nothing, "limit": nothing})
 
 
-def _at(rows, name, place):
+def _at(rows: Sequence[Measurement], name: str, place: int) -> list[float]:
     """One depth of a curve of values, in every cell."""
     return [row.values[name][place] for row in rows]
 
 
-def _means(rows, name="variance"):
+def _means(rows: Measurements, name: str = "variance") -> dict[tuple[float, int], tuple[float, float, float]]:
     """Mean variance, its standard error and its limit by (γ, L)."""
     found = {}
     for gamma in rows.distinct("gamma"):
@@ -210,7 +219,7 @@ def _means(rows, name="variance"):
     return found
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Figures 2 and 3: wide networks agree with the formula, narrow ones with their exact moments."""
     wide, narrow = measured.where(part="wide"), measured.where(part="narrow")
     ensemble = wide[0].cell["ensemble"]
@@ -249,7 +258,7 @@ def claims(measured):
     ]
 
 
-def _narrow_claims(narrow):
+def _narrow_claims(narrow: Measurements) -> list[Claim]:
     """At finite width means are those of the exact recursion, and tend to the limit as 1/N."""
     scores, errors = [], []
     for name in ("m1", "m2"):
@@ -284,7 +293,7 @@ def _narrow_claims(narrow):
     ]
 
 
-def claims_depth(measured):
+def claims_depth(measured: Measurements) -> list[Claim]:
     """The variance grows with depth, and falls with rank, in every kind of network."""
     grows, falls = [], []
     for ensemble in measured.distinct("ensemble"):
@@ -326,7 +335,7 @@ def claims_depth(measured):
     ]
 
 
-def _common_claims(measured):
+def _common_claims(measured: Measurements) -> list[Claim]:
     """The formula at every point, and means that are known."""
     deviations, errors = [], []
     for ensemble in measured.distinct("ensemble"):
@@ -356,19 +365,19 @@ def _common_claims(measured):
     ]
 
 
-def _depths(rows):
+def _depths(rows: Measurements) -> list[int]:
     return rows[0].values["depth"]
 
 
-def _logs(first, second):
+def _logs(first: Sequence[float], second: Sequence[float]) -> list[float]:
     return [math.log(a / b) for a, b in zip(first, second, strict=True)]
 
 
-def _failures(samples, threshold):
+def _failures(samples: Iterable[Sequence[float]], threshold: float) -> int:
     return sum(not mean_at_least("", "", each, threshold).holds for each in samples)
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     """The variance against γ, a curve for each depth; and narrow networks against their width."""
     import numpy as np
     from matplotlib import colormaps
@@ -403,7 +412,7 @@ def figure(results):
     if ensemble == "orthogonal":
         left.set_ylim(0.1, None)
     left.legend(frameon=False, fontsize=8)
-    law = r"$L/\gamma$" if ensemble == "gaussian" else r"$L(1/\gamma-1)$"
+    law = r"$L/\gamma$" if ensemble == "gaussian" else r"$L(1/\gamma-1)$"  # type: ignore[assignment]  # its name
     style(
         left,
         xlabel=r"$\gamma$",
@@ -424,7 +433,7 @@ def figure(results):
     return drawing
 
 
-def figure_words(results):
+def figure_words(results: Sequence[Cell]) -> Figure:
     """The variance against depth, a panel for each activation, Gaussian filled and orthogonal open."""
     import numpy as np
     from matplotlib import colormaps
@@ -477,7 +486,7 @@ def figure_words(results):
     title="The variance of JJᵀ against rank, for low-rank Gaussian weights",
     confronts=("random_matrices.gaussian_variance", "random_matrices.jacobian_second_moment"),
 )
-def gaussian():
+def gaussian() -> Plan:
     return Plan(SCALES, cells("gaussian"), run, figure, claims, DIMS)
 
 
@@ -486,7 +495,7 @@ def gaussian():
     title="The variance of JJᵀ against rank, for low-rank orthogonal weights",
     confronts=("random_matrices.orthogonal_variance", "random_matrices.jacobian_second_moment"),
 )
-def orthogonal():
+def orthogonal() -> Plan:
     return Plan(SCALES_3, cells("orthogonal"), run, figure, claims, DIMS)
 
 
@@ -495,5 +504,5 @@ def orthogonal():
     title="The variance of JJᵀ grows with depth and falls with rank, whatever the activation",
     confronts=("random_matrices.linear_in_depth", "random_matrices.falls_with_rank"),
 )
-def depth():
+def depth() -> Plan:
     return Plan(SCALES_WORDS, cells_words, run, figure_words, claims_depth, DIMS)

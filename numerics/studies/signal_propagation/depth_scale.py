@@ -14,9 +14,16 @@ negative, and even its absolute value is not the rate at which correlations sett
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most
+from numerics.lab.claims import Claim, Measurement, Measurements, at_least, at_most
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
 
 FIGURE = {
     "width": 1000,
@@ -38,7 +45,7 @@ SCALES = {
 CLOSE, KNOWN, APART = 0.05, 0.04, 0.05
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"bias": bias, "factor": factor, "seed": seed}
         for bias in cfg["bias"]
@@ -47,11 +54,11 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_network(cell, cfg) for cell in batch]
 
 
-def _network(cell, cfg):
+def _network(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """How far pairs are from the fixed point, or from each other, in each layer of one network."""
     import torch
 
@@ -89,13 +96,17 @@ def _network(cell, cfg):
     )
 
 
-def _distance(pairs, correlation, gap):
+def _distance(
+    pairs: Sequence[np.ndarray],
+    correlation: Callable[[np.ndarray], np.ndarray],
+    gap: Callable[[np.ndarray], np.ndarray],
+) -> float:
     if len(pairs) == 1:
         return float(gap(pairs[0]))
     return float(correlation(pairs[0]) - correlation(pairs[1]))
 
 
-def _rate(rows):
+def _rate(rows: Sequence[Measurement]) -> tuple[float, float]:
     """The rate per layer of the mean distance, with its standard error by leaving out one network at a time."""
     whole = _slope(rows)
     parts = [_slope([row for other, row in enumerate(rows) if other != left]) for left in range(len(rows))]
@@ -104,7 +115,7 @@ def _rate(rows):
     return whole, math.sqrt(variance)
 
 
-def _slope(rows):
+def _slope(rows: Sequence[Measurement]) -> float:
     means = [
         math.fsum(each) / len(rows) for each in zip(*(row.values["distances"] for row in rows), strict=True)
     ]
@@ -116,7 +127,7 @@ def _slope(rows):
     return math.exp(top / math.fsum((k - centre) ** 2 for k in range(len(logs))))
 
 
-def _points(measured):
+def _points(measured: Measurements) -> dict[tuple[float, float], tuple[float, float, float, float]]:
     """(bias, factor): rate, its standard error, the slope of the map, and χ."""
     found = {}
     for bias in measured.distinct("bias"):
@@ -126,7 +137,7 @@ def _points(measured):
     return found
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Rates follow the slope of the map, are one on the edge alone, and are not χ in the chaotic phase."""
     points = _points(measured)
     ends = min(measured.distinct("factor")), max(measured.distinct("factor"))
@@ -186,7 +197,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     """The depth scale against γσ_α²: measured, that of the map, and the printed one in the chaotic phase."""
     import numpy as np
     from matplotlib import colormaps
@@ -239,5 +250,5 @@ def figure(results):
     title="The depth scale of correlations, which diverges on the edge of chaos",
     confronts=("signal_propagation.correlation_depth_scale", "signal_propagation.interior_rate"),
 )
-def depth_scale():
+def depth_scale() -> Plan:
     return Plan(SCALES, cells, run, figure, claims, {}, batch=10)
