@@ -4,22 +4,22 @@ Networks of low-rank Gaussian or orthogonal weights stand on the edge of chaos w
 input of that length. The variance is m_2 - m_1² with m_k = tr(JJᵀ)^k/N, of one network, and a mean over draws. For wide
 layers it is L(μ_2/μ_1² - 1 - s_1): L/γ for linear networks with Gaussian, L(1/γ - 1) with orthogonal weights.
 
-Figures 2 and 3 are of linear networks of width 1000, with five and three simulations. Their depths and their grid of γ
-are not stated; those here are ours. "Agree" means within a tenth at every point, beyond two standard errors of the
+Figures 2 and 3 are of linear networks of width 1000, with five and three simulations. Their depths and their grid of
+γ are not stated; those here are ours. "Agree" means within a tenth at every point, beyond two standard errors of the
 mean. The latter was added after the data had been seen: at γ = 0.1 and depth 16 the draws differ by more than a
 tenth. Without it one of 20 points of figure 2 would fail, by 13 %, and two of 15 of figure 3, of which that at γ =
 0.1 and depth 16 is off by 64 %, with a standard error of 61 % from three draws: that point decides nothing. How well
-means are known was changed too. At first the point farthest from the formula had to have a relative standard error of
-at most 0.05; now the mean over points has to be at most 0.1. It is 0.03 in figure 2 and 0.06 in figure 3. That the
-rest is due to the width is shown by narrow networks, whose mean moments are known exactly (`exact_linear_moments`);
-the deviation of m_2 from its limit is O(1/N), an order that is fitted to the exact moments and not to drawn ones.
+means are known was changed too. At first the point farthest from the formula had to have a relative standard error
+of at most 0.05; now the mean over points has to be at most 0.1. It is 0.03 in figure 2 and 0.06 in figure 3. That
+the rest is due to the width is shown by narrow networks, whose mean moments are known exactly
+(`exact_linear_moments`); the deviation of m_2 from its limit is O(1/N), an order that is fitted to the exact moments
+and not to drawn ones.
 
 What Sec. 4 says in words is tested on linear, tanh and erf networks of width 300, in pairs by seed: what grows with
-depth or falls with rank does so by at least the factor 1.1, at 95 %. What is tested is the relative variance m_2/m_1² -
-1. At first it was m_2 - m_1², which failed in a trial run at width 120: m_1 of one network is one in
-the mean only, and spreads as layers are added. At width 300 m_2 - m_1² would still fail at four of the 68 steps in depth, those
-from 8 to 16 layers at γ = 1/4 with tanh and erf. Orthogonal weights have random directions, W =
-σ_αQRᵀ.
+depth or falls with rank does so by at least the factor 1.1, at 95 %. What is tested is the relative variance
+m_2/m_1² - 1. At first it was m_2 - m_1², which failed in a trial run at width 120: m_1 of one network is one in the
+mean only, and spreads as layers are added. At width 300 m_2 - m_1² would still fail at four of the 68 steps in
+depth, those from 8 to 16 layers at γ = 1/4 with tanh and erf. Orthogonal weights have random directions, W = σ_αQRᵀ.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ the bias" is ours: the lengths of the paper's networks spread by at least half a
 
 Two bounds were changed after the data had been seen. Mean correlations had to be known to 0.02, now to 0.05: the
 largest standard error is 0.020 in figure 6 and 0.036 to 0.042 in figures 7 to 9, in the latter of twelve networks in
-place of sixteen. And the spreads had to differ by the factor 2, now by 1.5: the measured ratio is 2.7 and would have met
-2 too, but the spread of five networks is known to about a third in each layer.
+place of sixteen. And the spreads had to differ by the factor 2, now by 1.5: the measured ratio is 2.7 and would have
+met 2 too, but the spread of five networks is known to about a third in each layer.
 """
 
 from __future__ import annotations
