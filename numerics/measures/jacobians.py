@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,7 +32,9 @@ class SpectralMoments(NamedTuple):
     variance: float
 
 
-def singular_values(network, x: torch.Tensor, count: int | None = None) -> np.ndarray:
+def singular_values(
+    network: Callable[..., torch.Tensor], x: torch.Tensor, count: int | None = None
+) -> np.ndarray:
     """The singular values of J = ∂f/∂x at one input, in descending order.
 
     Args:
@@ -71,7 +73,11 @@ def singular_values(network, x: torch.Tensor, count: int | None = None) -> np.nd
 
 
 def spectral_moments(
-    network, x: torch.Tensor, *, probes: int = 64, generator: torch.Generator | None = None
+    network: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    *,
+    probes: int = 64,
+    generator: torch.Generator | None = None,
 ) -> SpectralMoments:
     """The moments m_1 and m_2 of the spectrum of JJᵀ at one input, estimated by random probes, without J.
 
@@ -114,7 +120,7 @@ def spectral_moments(
     return SpectralMoments(m1, errors[0], m2, errors[1], m2 - m1**2 + errors[0] ** 2)
 
 
-def gradient_norms(network: nn.Module, loss: Callable[..., torch.Tensor], X, y) -> dict[str, float]:
+def gradient_norms(network: nn.Module, loss: Callable[..., torch.Tensor], X: Any, y: Any) -> dict[str, float]:
     """‖∂E/∂p‖² of every trained parameter p of a network, by name, for E = loss(network(X), y).
 
     The squares are summed in float64. A gradient that leaves the range of the network's own dtype is zero or
@@ -146,14 +152,14 @@ def gradient_norms(network: nn.Module, loss: Callable[..., torch.Tensor], X, y) 
     }
 
 
-def _told(value) -> str:
+def _told(value: object) -> str:
     return (
         f"of shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else f"a {type(value).__name__}"
     )
 
 
 @contextmanager
-def _linearised(network, x) -> Iterator[tuple]:
+def _linearised(network: Callable[..., torch.Tensor], x: torch.Tensor) -> Iterator[tuple[Any, ...]]:
     """The shape (N, d) of J at x, products Jᵀv and Jv of float64 arrays, and a function that forms J."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"x is a torch tensor, not a {type(x).__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -53,8 +54,8 @@ class LowRankLinear(nn.Module):
         *,
         gamma: float | None = None,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         for name, size in (("in_features", in_features), ("out_features", out_features)):

@@ -15,11 +15,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from numerics.starts.low_rank import normal, orthonormal_columns
+
+if TYPE_CHECKING:
+    from derivations.signal_propagation.evaluators.activations import Activation
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def inputs(
     return math.sqrt(q * width) * columns.numpy()
 
 
-def correlated(h: np.ndarray, c) -> np.ndarray:
+def correlated(h: np.ndarray, c: float) -> np.ndarray:
     """Two pre-activations (..., N, 2) of one length and correlation c, from two that are orthogonal."""
     first, other = h[..., 0], h[..., 1]
     return np.stack([first, c * first + math.sqrt((1 - c) * (1 + c)) * other], -1)
@@ -120,10 +124,12 @@ class Jacobian:
         """The r singular values that need not be zero, (..., r), in descending order."""
         right = np.linalg.qr(self.outer, mode="r")
         left = np.linalg.qr(self.inner.swapaxes(-1, -2), mode="r")
-        return np.linalg.svd(right @ self.core @ left.swapaxes(-1, -2), compute_uv=False)
+        return np.linalg.svd(right @ self.core @ left.swapaxes(-1, -2), compute_uv=False)  # type: ignore[call-overload, attr-defined]  # mode "r" gives arrays
 
 
-def jacobians(phi, h: np.ndarray, drawn: Iterator[Layer]) -> Iterator[tuple[np.ndarray, Jacobian]]:
+def jacobians(
+    phi: Activation, h: np.ndarray, drawn: Iterator[Layer]
+) -> Iterator[tuple[np.ndarray, Jacobian]]:
     """The pre-activations (..., N) and the Jacobian ∂z^l/∂z^0 after each layer, z = φ(h), from h (..., N) on.
 
     ``phi`` is an `Activation`. The layers are taken one by one; only the last one is held.
@@ -136,7 +142,7 @@ def jacobians(phi, h: np.ndarray, drawn: Iterator[Layer]) -> Iterator[tuple[np.n
                 np.eye(layer.A.shape[-2]), (*layer.A.shape[:-2], *2 * layer.A.shape[-2:-1])
             )
         else:
-            core = (layer.A @ (slope[..., None] * before)) @ core
+            core = (layer.A @ (slope[..., None] * before)) @ core  # type: ignore[index]  # the layer before has set it
         h = layer.preactivations(phi(h)[..., None])[..., 0]
         slope, before = phi.derivative(h), layer.C
-        yield h, Jacobian(slope[..., None] * before, core, inner)
+        yield h, Jacobian(slope[..., None] * before, core, inner)  # type: ignore[arg-type]  # the first layer has set it

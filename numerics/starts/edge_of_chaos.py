@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -33,6 +33,9 @@ from numerics.starts.low_rank import (
     rank_of,
     variance_of,
 )
+
+if TYPE_CHECKING:
+    from derivations.signal_propagation.evaluators.activations import Activation
 
 ENSEMBLES = ("gaussian", "orthogonal")
 # Modules without parameters that do more to signals than an activation does.
@@ -144,7 +147,9 @@ def edge_of_chaos_(
     return planned
 
 
-def _layers(module, phi, skip) -> dict[str, nn.Module]:
+def _layers(
+    module: nn.Module, phi: Activation, skip: Collection[str]
+) -> dict[str, nn.Linear | LowRankLinear]:
     """The linear layers by name. Raises ValueError for whatever else has a part in the network."""
     if not isinstance(module, nn.Module):
         raise TypeError(f"the network is a torch.nn.Module, not a {type(module).__name__}")
@@ -156,7 +161,7 @@ def _layers(module, phi, skip) -> dict[str, nn.Module]:
             f"the network has no module {unknown[0]!r} to skip; it has {', '.join(map(repr, everything))}"
         )
     kept = {name: each for name, each in everything.items() if not _within(name, skip)}
-    found: dict[str, nn.Module] = {}
+    found: dict[str, nn.Linear | LowRankLinear] = {}
     for name, each in kept.items():
         if parametrize.is_parametrized(each):
             raise ValueError(
@@ -209,7 +214,7 @@ def _idle(module: nn.Module) -> bool:
     return isinstance(module, nn.modules.dropout._DropoutNd) and module.p == 0
 
 
-def _check_activation(name: str, module: nn.Module, phi) -> None:
+def _check_activation(name: str, module: nn.Module, phi: Activation) -> None:
     with torch.no_grad():
         found = module(torch.tensor(PROBE)).numpy()
     if not np.allclose(found, phi(PROBE), rtol=1e-6, atol=1e-6):
@@ -218,7 +223,13 @@ def _check_activation(name: str, module: nn.Module, phi) -> None:
         )
 
 
-def _planned(layer, phi, q_star, sigma_b2, gamma) -> LayerOnEdge:
+def _planned(
+    layer: nn.Linear | LowRankLinear,
+    phi: Activation,
+    q_star: float | None,
+    sigma_b2: float | None,
+    gamma: float | None,
+) -> LayerOnEdge:
     """Rank and variances of a layer, with the ratio that its rank really has."""
     outputs = layer.out_features
     if isinstance(layer, LowRankLinear):
@@ -239,7 +250,9 @@ def _planned(layer, phi, q_star, sigma_b2, gamma) -> LayerOnEdge:
     return LayerOnEdge(rank, ratio, float(point.sigma_alpha2), bias, float(point.q_star))
 
 
-def _check(name: str, layer: nn.Module, plan: LayerOnEdge, phi, ensemble: str) -> None:
+def _check(
+    name: str, layer: nn.Linear | LowRankLinear, plan: LayerOnEdge, phi: Activation, ensemble: str
+) -> None:
     """Raises ValueError and TypeError where a layer cannot be drawn as planned."""
     called = _called(name, layer)
     expected = ("coefficients", "bias") if isinstance(layer, LowRankLinear) else ("weight", "bias")
@@ -269,7 +282,14 @@ def _check(name: str, layer: nn.Module, plan: LayerOnEdge, phi, ensemble: str) -
         )
 
 
-def _draw(layer, plan, ensemble, shared_bias, low_rank, generator) -> None:
+def _draw(
+    layer: nn.Linear | LowRankLinear,
+    plan: LayerOnEdge,
+    ensemble: str,
+    shared_bias: bool,
+    low_rank: bool,
+    generator: torch.Generator | None,
+) -> None:
     """Fill one layer."""
     if isinstance(layer, LowRankLinear):
         layer.reset_parameters(plan.sigma_alpha2, plan.sigma_b2, shared_bias=shared_bias, generator=generator)
@@ -301,7 +321,9 @@ def _draw(layer, plan, ensemble, shared_bias, low_rank, generator) -> None:
             bias.copy_(drawn)
 
 
-def _orthonormal_rows(coefficients: torch.Tensor, sigma_alpha2: float, generator) -> None:
+def _orthonormal_rows(
+    coefficients: torch.Tensor, sigma_alpha2: float, generator: torch.Generator | None
+) -> None:
     """Fill coefficients (r, N_in) with σ_α times orthonormal rows."""
     rank, inputs = coefficients.shape
     columns = orthonormal_columns(inputs, rank, like=coefficients, generator=generator)

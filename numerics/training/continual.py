@@ -9,6 +9,7 @@ alone, and k steps approximate the gradient flow with τ = 1 at time t = k η.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def random_sequence(
 
 
 def drawn_sequences(
-    cells: Sequence[Mapping], cfg: Mapping, count: int, figure: int
+    cells: Sequence[Mapping[str, Any]], cfg: Mapping[str, Any], count: int, figure: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """What ``random_sequence`` draws for every cell {"seed", …}: ``count`` tasks, X (K, count, N_i, P) and Y (K, count,
     N_o, P), and starts W1 (K, N_h, N_i) and W2 (K, N_o, N_h) of K cells.
@@ -88,11 +89,11 @@ def drawn_sequences(
         )
         for cell in cells
     ]
-    return stacked(drawn)
+    return stacked(drawn)  # type: ignore[return-value]  # four of them
 
 
 def foretold_and_measured(
-    cells: Sequence[Mapping], cfg: Mapping, count: int, figure: int, device: str = "cpu"
+    cells: Sequence[Mapping[str, Any]], cfg: Mapping[str, Any], count: int, figure: int, device: str = "cpu"
 ) -> tuple[np.ndarray, np.ndarray]:
     """The loss of every task after every task, for cells of one "activation" that learn ``count`` tasks in a row.
 
@@ -109,20 +110,29 @@ def foretold_and_measured(
     return forgetting(correlation(X, Y), second_moment(Y)), losses(*ends, X, Y, kind)
 
 
-def correlation(X, Y) -> np.ndarray:
+def correlation(X: Any, Y: Any) -> np.ndarray:
     """Σ^yx = Y Xᵀ / P of tasks X (..., N_i, P) and Y (..., N_o, P), of shape (..., N_o, N_i)."""
     X, Y = alike(X=X, Y=Y)
     return Y @ np.swapaxes(X, -1, -2) / X.shape[-1]
 
 
-def second_moment(Y) -> np.ndarray:
+def second_moment(Y: Any) -> np.ndarray:
     """⟨‖y‖²⟩ of targets Y (..., N_o, P), of shape (...)."""
     (Y,) = alike(Y=Y)
     return (Y * Y).sum(-2).mean(-1)
 
 
 def train(
-    W1, W2, X, Y, *, activation: str, rate: float, steps: int, record: Sequence[int], device: str = "cpu"
+    W1: Any,
+    W2: Any,
+    X: Any,
+    Y: Any,
+    *,
+    activation: str,
+    rate: float,
+    steps: int,
+    record: Sequence[int],
+    device: str = "cpu",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient descent on one task from W1 (..., N_h, N_i) and W2 (..., N_o, N_h), with step ``rate``.
 
@@ -137,7 +147,7 @@ def train(
     given = doubles(W1=W1, W2=W2, X=X, Y=Y)
     W1, W2, X, Y = (torch.as_tensor(value.copy(), device=device) for value in given)
 
-    def step(W1, W2):
+    def step(W1: Any, W2: Any) -> tuple[Any, Any]:
         A, slope = function(W1 @ X)
         E = (W2 @ A - Y) * (rate / X.shape[-1])
         back = W2.mT @ E
@@ -146,10 +156,10 @@ def train(
     learner = Iterated(step, (W1, W2))
     with torch.no_grad():
         kept = [learner.state for _ in reached(learner, record)]
-    return tuple(torch.stack(part, -3).cpu().numpy() for part in zip(*kept, strict=True))
+    return tuple(torch.stack(part, -3).cpu().numpy() for part in zip(*kept, strict=True))  # type: ignore[return-value]  # two of them
 
 
-def _activation(name: str):
+def _activation(name: str) -> Any:
     """σ(z) and σ′(z), None where it is one everywhere; the ReLU has σ′(0) = 0."""
     functions = {
         "linear": lambda z: (z, None),
@@ -162,7 +172,7 @@ def _activation(name: str):
 
 
 def train_sequence(
-    W1, W2, X, Y, *, activation: str, rate: float, steps: int, device: str = "cpu"
+    W1: Any, W2: Any, X: Any, Y: Any, *, activation: str, rate: float, steps: int, device: str = "cpu"
 ) -> tuple[np.ndarray, np.ndarray]:
     """One task after another, each for ``steps`` steps from the end of the last one.
 
@@ -176,12 +186,12 @@ def train_sequence(
         found = train(
             *ends[-1], *data, activation=activation, rate=rate, steps=steps, record=[steps], device=device
         )
-        ends.append(tuple(W[..., 0, :, :] for W in found))
+        ends.append(tuple(W[..., 0, :, :] for W in found))  # type: ignore[arg-type]  # two of them
     first, second = zip(*ends, strict=True)
     return np.stack(first, -3), np.stack(second, -3)
 
 
-def losses(W1, W2, X, Y, activation: str) -> np.ndarray:
+def losses(W1: Any, W2: Any, X: Any, Y: Any, activation: str) -> np.ndarray:
     """L_ij = ½⟨‖f_j(x) − y‖²⟩ on task i of weights j, of shape (..., K, J).
 
     Weights are W1 (..., J, N_h, N_i) and W2 (..., J, N_o, N_h), tasks X (..., K, N_i, P) and Y (..., K, N_o, P).
@@ -194,7 +204,7 @@ def losses(W1, W2, X, Y, activation: str) -> np.ndarray:
     return ((E * E).sum(-2).mean(-1) / 2).numpy()
 
 
-def imbalance(W1, W2) -> np.ndarray:
+def imbalance(W1: Any, W2: Any) -> np.ndarray:
     """‖W1 W1ᵀ − W2ᵀ W2‖ / (‖W1 W1ᵀ‖ + ‖W2ᵀ W2‖) in Frobenius norms, between 0 (balanced) and 1; of shape (...)."""
     W1, W2 = plain(W1=W1, W2=W2)
     below, above = W1 @ np.swapaxes(W1, -1, -2), np.swapaxes(W2, -1, -2) @ W2
@@ -202,7 +212,7 @@ def imbalance(W1, W2) -> np.ndarray:
     return sizes[0] / (sizes[1] + sizes[2])
 
 
-def neuron_imbalance(W1, W2) -> np.ndarray:
+def neuron_imbalance(W1: Any, W2: Any) -> np.ndarray:
     """The part of `imbalance` that the neurons have each for itself: the norm of the diagonal of W1 W1ᵀ − W2ᵀ W2, on
     the same scale; of shape (...).
     """

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Training:
     networks: Networks
 
 
-def networks(a, W, *, eta_a=1.0, eta_w=1.0, gamma: float = 0.0) -> Networks:
+def networks(a: Any, W: Any, *, eta_a: Any = 1.0, eta_w: Any = 1.0, gamma: float = 0.0) -> Networks:
     """A stack of networks from a (B, h) and W (B, h, d); rates are scalars or (B,). Lists are read in float64.
 
     Raises ValueError for shapes that do not fit and for γ > 1, where σ(z) = max(z, γz) is no leaky ReLU.
@@ -59,7 +59,7 @@ def networks(a, W, *, eta_a=1.0, eta_w=1.0, gamma: float = 0.0) -> Networks:
     if a.ndim != 2 or W.ndim != 3 or W.shape[:2] != a.shape:
         raise ValueError(f"a must be (B, h) and W (B, h, d): a is {tuple(a.shape)}, W is {tuple(W.shape)}")
     rates = [_per_network(name, rate, a) for name, rate in (("eta_a", eta_a), ("eta_w", eta_w))]
-    return Networks(a, W, *rates, gamma)
+    return Networks(a, W, *rates, gamma)  # type: ignore[call-arg, arg-type]  # two rates
 
 
 def log_checkpoints(last: int, per_decade: int = 1) -> list[int]:
@@ -73,10 +73,10 @@ def log_checkpoints(last: int, per_decade: int = 1) -> list[int]:
 
 def train(
     start: Networks,
-    X,
-    y,
+    X: Any,
+    y: Any,
     *,
-    step,
+    step: Any,
     checkpoints: Sequence[int],
     observers: Mapping[str, Observer],
     dtype: torch.dtype = torch.float64,
@@ -134,7 +134,8 @@ def train(
                 a, W = run.state()
                 columns = {f"measured {name}": np.stack(rows) for name, rows in measured.items()}
                 save_state(
-                    resume, {"identity": np.array(identity), "done": place + 1, "a": a, "W": W, **columns}
+                    resume,
+                    {"identity": np.array(identity), "done": place + 1, "a": a, "W": W, **columns},  # type: ignore[dict-item]  # NumPy takes an integer too
                 )
     a, W = run.state()
     final = replace(start.to(device="cpu"), a=torch.as_tensor(a), W=torch.as_tensor(W))
@@ -143,7 +144,14 @@ def train(
     )
 
 
-def _check(start: Networks, X, y, checkpoints, threads, chunk) -> list[int]:
+def _check(
+    start: Networks,
+    X: torch.Tensor,
+    y: torch.Tensor,
+    checkpoints: Sequence[int],
+    threads: int | None,
+    chunk: int | None,
+) -> list[int]:
     """The checkpoints as integers."""
     if X.ndim != 2 or X.shape[1] != start.W.shape[-1] or y.shape != X.shape[:1]:
         raise ValueError(
@@ -163,14 +171,14 @@ def _check(start: Networks, X, y, checkpoints, threads, chunk) -> list[int]:
     return [int(step) for step in steps]
 
 
-def _is_whole(step) -> bool:
+def _is_whole(step: Any) -> bool:
     try:
         return bool(step == int(step))
     except (TypeError, ValueError, OverflowError):  # no number, NaN, infinity
         return False
 
 
-def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
+def _per_network(name: str, value: Any, a: torch.Tensor) -> torch.Tensor:
     tensor = tensors(**{name: value})[0].detach().to(dtype=torch.float64, device=a.device)
     if tensor.ndim > 1 or (tensor.ndim == 1 and len(tensor) != len(a)):
         raise ValueError(
@@ -182,7 +190,19 @@ def _per_network(name: str, value, a: torch.Tensor) -> torch.Tensor:
 class _Run:
     """The networks in training: the stack, its chunks with their buffers, and their start in float64."""
 
-    def __init__(self, start, X, y, speed, observers, dtype, device, threads, chunk, compiled) -> None:
+    def __init__(
+        self,
+        start: Networks,
+        X: torch.Tensor,
+        y: torch.Tensor,
+        speed: torch.Tensor,
+        observers: Mapping[str, Observer],
+        dtype: torch.dtype,
+        device: str,
+        threads: int,
+        chunk: int | None,
+        compiled: bool,
+    ) -> None:
         self.now = start.to(dtype=dtype, device=device)
         self.start = self.now.to(dtype=torch.float64)
         self.observers = observers
@@ -234,14 +254,19 @@ class _Run:
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def _native(X, y) -> Callable[[Networks, torch.Tensor], Native]:
+def _native(X: torch.Tensor, y: torch.Tensor) -> Callable[[Networks, torch.Tensor], Native]:
     """What makes steps in C on the same copy of the data."""
     from numerics.training.native_steps import Blocks, Native
 
     return partial(Native, data=Blocks.of(X, y))
 
 
-def _stepper(part: Networks, speed, data, compiled: bool) -> Stepper | Graphed | Fused:
+def _stepper(
+    part: Networks,
+    speed: torch.Tensor,
+    data: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    compiled: bool,
+) -> Stepper | Graphed | Fused:
     """What takes the steps of some networks by torch: on CUDA one kernel where it can, else a graph."""
     X, XT, y = data
     if compiled:
@@ -269,7 +294,7 @@ class _Workers:
     def __enter__(self) -> _Workers:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop.set()
         self.pool.shutdown(cancel_futures=True)
         # A thread's setting is also the default of threads that start later.

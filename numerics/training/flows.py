@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Trajectory:
         return self.a[..., None] * self.w
 
 
-def sum_of_squares(beta, X, y) -> np.ndarray:
+def sum_of_squares(beta: Any, X: Any, y: Any) -> np.ndarray:
     """L = ½ Σᵢ (βᵀxᵢ − yᵢ)² for predictors beta (..., d), data X (n, d) and labels y (n,); returns (...)."""
     beta, X, y = plain(beta=beta, X=X, y=y)
     residual = beta @ X.T - y
@@ -44,15 +45,15 @@ def sum_of_squares(beta, X, y) -> np.ndarray:
 
 
 def gradient_flow(
-    a0,
-    w0,
-    X,
-    y,
+    a0: Any,
+    w0: Any,
+    X: Any,
+    y: Any,
     *,
-    times=None,
+    times: Any = None,
     horizon: float | None = None,
-    eta_a=1.0,
-    eta_w=1.0,
+    eta_a: Any = 1.0,
+    eta_w: Any = 1.0,
     method: str = "RK45",
     rtol: float = 1e-6,
     atol: float = 1e-6,
@@ -80,14 +81,14 @@ def gradient_flow(
     if stop is not None and stop(a0, w0) > 0:
         return Trajectory(np.zeros(1), a0[..., None], w0[..., None, :])
     moments = None if times is None else _moments(times)
-    end = float(horizon) if times is None else float(moments.max())
+    end = float(horizon) if times is None else float(moments.max())  # type: ignore[arg-type, union-attr]  # one of the two is given
     rates = eta_w * a0**2 + eta_a * (w0 * w0).sum(-1)
-    _check_length(end, float(np.max(rates, initial=0.0)) * np.linalg.norm(X.T @ X), method)
+    _check_length(end, float(np.max(rates, initial=0.0)) * np.linalg.norm(X.T @ X), method)  # type: ignore[arg-type]  # a number of NumPy
     options = {"method": method, "rtol": rtol, "atol": atol}
-    return _integrated(_Neurons(a0, w0, X, y, eta_a, eta_w, stop), end, moments, **options)
+    return _integrated(_Neurons(a0, w0, X, y, eta_a, eta_w, stop), end, moments, **options)  # type: ignore[arg-type]  # each has its type
 
 
-def _moments(times) -> np.ndarray:
+def _moments(times: Any) -> np.ndarray:
     (times,) = doubles(times=times)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():
         raise ValueError(f"times must be finite and (T,), one at least: they are {times.tolist()!s:.60}")
@@ -108,36 +109,45 @@ def _check_length(end: float, rate: float, method: str) -> None:
 class _Neurons:
     """The flow of a stack of single-neuron networks, as one vector field on all parameters in a row."""
 
-    def __init__(self, a0, w0, X, y, eta_a, eta_w, stop) -> None:
+    def __init__(
+        self,
+        a0: np.ndarray,
+        w0: np.ndarray,
+        X: np.ndarray,
+        y: np.ndarray,
+        eta_a: np.ndarray,
+        eta_w: np.ndarray,
+        stop: Callable[[np.ndarray, np.ndarray], float] | None,
+    ) -> None:
         self.a0, self.w0, self.stop = a0, w0, stop
         self.gram, self.target = X.T @ X, X.T @ y
         self.eta_a, self.eta_w = eta_a, eta_w[..., None]
 
-    def row(self, a, w) -> np.ndarray:
+    def row(self, a: np.ndarray, w: np.ndarray) -> np.ndarray:
         return np.concatenate([a.ravel(), w.ravel()])
 
-    def parameters(self, row) -> tuple[np.ndarray, np.ndarray]:
+    def parameters(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         split = self.a0.size
         return row[:split].reshape(self.a0.shape), row[split:].reshape(self.w0.shape)
 
-    def velocity(self, _, row) -> np.ndarray:
+    def velocity(self, _: float, row: np.ndarray) -> np.ndarray:
         a, w = self.parameters(row)
         gradient = a[..., None] * (w @ self.gram) - self.target
         return self.row(-self.eta_a * (w * gradient).sum(-1), -self.eta_w * a[..., None] * gradient)
 
-    def stopping(self, _, row) -> float:
-        return float(self.stop(*self.parameters(row)))
+    def stopping(self, _: float, row: np.ndarray) -> float:
+        return float(self.stop(*self.parameters(row)))  # type: ignore[misc]  # called where there is one
 
 
 def _integrated(
-    networks: _Neurons, end: float, moments, *, method: str, rtol: float, atol: float
+    networks: _Neurons, end: float, moments: np.ndarray | None, *, method: str, rtol: float, atol: float
 ) -> Trajectory:
     from scipy.integrate import solve_ivp
 
-    def stopping(t, row):
+    def stopping(t: float, row: np.ndarray) -> float:
         return networks.stopping(t, row)
 
-    stopping.terminal, stopping.direction = True, 1
+    stopping.terminal, stopping.direction = True, 1  # type: ignore[attr-defined]  # as SciPy wants it
     a0, w0 = networks.a0, networks.w0
     share = np.sqrt(max(a0.size, 1))
     solution = solve_ivp(
@@ -163,14 +173,14 @@ def _integrated(
 
 
 def wide_gradient_flow(
-    A0,
-    W0,
-    X,
-    Y,
+    A0: Any,
+    W0: Any,
+    X: Any,
+    Y: Any,
     *,
-    times,
-    eta_a=1.0,
-    eta_w=1.0,
+    times: Any,
+    eta_a: Any = 1.0,
+    eta_w: Any = 1.0,
     method: str = "LSODA",
     rtol: float = 1e-9,
     atol: float = 1e-11,
@@ -194,9 +204,9 @@ def wide_gradient_flow(
     times = _moments(times)
     gram, target, split = X.T @ X, X.T @ Y, h * c
     size = float(eta_w * (A0 * A0).sum() + eta_a * (W0 * W0).sum())
-    _check_length(float(times.max()), size * np.linalg.norm(gram), method)
+    _check_length(float(times.max()), size * np.linalg.norm(gram), method)  # type: ignore[arg-type]  # a number of NumPy
 
-    def velocity(_, state):
+    def velocity(_: float, state: np.ndarray) -> np.ndarray:
         A, W = state[:split].reshape(h, c), state[split:].reshape(h, d)
         gradient = gram @ (W.T @ A) - target
         return np.concatenate([(-eta_a * W @ gradient).ravel(), (-eta_w * A @ gradient.T).ravel()])
@@ -209,15 +219,15 @@ def wide_gradient_flow(
 
 
 def gradient_descent(
-    network,
-    X,
-    y,
+    network: Any,
+    X: Any,
+    y: Any,
     *,
     rates: Mapping[str, object],
-    step,
+    step: Any,
     steps: int,
     record: Sequence[int],
-    observe: Callable[[object], Mapping[str, object]],
+    observe: Callable[[Any], Mapping[str, Any]],
 ) -> dict[str, np.ndarray]:
     """Train a torch network by full-batch gradient descent with layer-wise learning rates and record what is
     observed.
@@ -242,7 +252,7 @@ def gradient_descent(
     X, y = (tensors(**{name: value})[0].to(first) for name, value in (("X", X), ("y", y)))
     require_some(X=X, y=y)
     speeds = [_trailing(rates[name], step, parameter) for name, parameter in parameters.items()]
-    learner = Descent(lambda: 0.5 * ((network(X) - y) ** 2).sum(), parameters.values(), speeds)
+    learner = Descent(lambda: 0.5 * ((network(X) - y) ** 2).sum(), parameters.values(), speeds)  # type: ignore[arg-type]  # a view of a dictionary does
     recorded: dict[str, list[np.ndarray]] = {}
     for k in reached(learner, sorted(map(int, wanted | {steps}))):
         if k in wanted:
@@ -251,7 +261,7 @@ def gradient_descent(
     return {name: np.stack(values) for name, values in recorded.items()}
 
 
-def _trailing(rate, step, parameter):
+def _trailing(rate: Any, step: Any, parameter: Any) -> Any:
     """rate · step with as many trailing axes of length one as the parameter has beyond them."""
     import torch
 
@@ -262,7 +272,17 @@ def _trailing(rate, step, parameter):
 
 
 def train_single_neuron(
-    a0, w0, X, y, *, step, steps: int, record: Sequence[int], eta_a=1.0, eta_w=1.0, device: str = "cpu"
+    a0: Any,
+    w0: Any,
+    X: Any,
+    y: Any,
+    *,
+    step: Any,
+    steps: int,
+    record: Sequence[int],
+    eta_a: Any = 1.0,
+    eta_w: Any = 1.0,
+    device: str = "cpu",
 ) -> Trajectory:
     """Gradient descent on single-neuron networks, a0 (...) and w0 (..., d); ``t`` counts steps · step where
     step is a scalar.

@@ -40,27 +40,27 @@ def fits(part: Networks) -> bool:
 
 
 @triton.jit
-def _halves(A):
+def _halves(A):  # type: ignore[no-untyped-def]  # Triton reads the annotations of kernels
     high = A.to(tl.float16)
     return high, (A - high.to(tl.float32)).to(tl.float16)
 
 
 @triton.jit
-def _scale(largest, exponent):
+def _scale(largest, exponent):  # type: ignore[no-untyped-def]  # Triton reads the annotations of kernels
     """The power of two that brings a number to [2^exponent, 2^(exponent + 1))."""
     held = tl.minimum(tl.maximum(largest, 1e-30), 1e30).to(tl.int32, bitcast=True) >> 23
     return ((254 - held + exponent) << 23).to(tl.float32, bitcast=True)
 
 
 @triton.jit
-def _add_product(A1, A2, B1, B2, into):
+def _add_product(A1, A2, B1, B2, into):  # type: ignore[no-untyped-def]  # Triton reads the annotations of kernels
     into = tl.dot(A1, B2, into)
     into = tl.dot(A2, B1, into)
     return tl.dot(A1, B1, into)
 
 
-@triton.jit
-def _descend(
+@triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
+def _descend(  # type: ignore[no-untyped-def]  # Triton reads the annotations of kernels
     a_ptr,  # (B, H)
     W_ptr,  # (B, 2, H, D): the inputs in two parts
     X_ptr,  # (2, 2, n, D) in float16: part of the inputs, half of the digits

@@ -11,6 +11,7 @@ networks at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,9 @@ def whitened_inputs(N_i: int, P: int, generator: np.random.Generator) -> np.ndar
     return np.sqrt(P) * orthonormal(N_i, P, generator)
 
 
-def descend(W1, W2, sigma_yx, *, rate, steps: int, record: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def descend(
+    W1: Any, W2: Any, sigma_yx: Any, *, rate: Any, steps: int, record: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Gradient descent from W1 (..., N_h, N_i) and W2 (..., N_o, N_h) on Σ (..., N_o, N_i), with step ``rate``.
 
     ``rate`` is one number or (...). ``record`` lists the numbers of steps, increasing from 0 to ``steps`` at most,
@@ -88,14 +91,14 @@ def descend(W1, W2, sigma_yx, *, rate, steps: int, record: Sequence[int]) -> tup
     return np.stack(np.broadcast_arrays(*first), -3), np.stack(np.broadcast_arrays(*second), -3)
 
 
-def whitened_learner(W1, W2, sigma_yx, rate) -> Iterated:
+def whitened_learner(W1: Any, W2: Any, sigma_yx: Any, rate: Any) -> Iterated:
     """The steps of ``descend`` for the loop of ``numerics.training.loop``, in the precision of the arrays.
 
     ``rate`` is a number or of shape (..., 1, 1). The state is W1 (..., N_h, N_i) and W2 (..., N_o, N_h).
     """
     W1, W2, sigma, rate = alike(W1=W1, W2=W2, sigma_yx=sigma_yx, rate=rate)
 
-    def step(W1, W2):
+    def step(W1: Any, W2: Any) -> tuple[Any, Any]:
         gap = rate * (sigma - W2 @ W1)
         below, above = W2.mT @ gap, gap @ W1.mT
         below += W1
@@ -105,7 +108,7 @@ def whitened_learner(W1, W2, sigma_yx, rate) -> Iterated:
     return Iterated(step, (W1, W2))
 
 
-def whitened_loss(function, sigma_yx, rest=0.0) -> np.ndarray:
+def whitened_loss(function: Any, sigma_yx: Any, rest: Any = 0.0) -> np.ndarray:
     """L = ½(‖W2 W1 − Σ‖² + rest) for functions (..., N_o, N_i).
 
     ``rest`` = ⟨‖y‖²⟩ − ‖Σ‖² is what no linear map explains.

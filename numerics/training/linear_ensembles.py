@@ -8,6 +8,7 @@ different sizes are therefore trained as one stack.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +32,14 @@ def padded(matrices: Sequence[np.ndarray]) -> np.ndarray:
     return stack
 
 
-def unexplained(X, Y) -> np.ndarray:
+def unexplained(X: Any, Y: Any) -> np.ndarray:
     """⟨‖y‖²⟩ − ‖Σ‖², what no linear map explains of targets Y (..., N_o, P) on whitened inputs X (..., N_i, P)."""
     X, Y = plain(X=X, Y=Y)
     sigma = Y @ X.swapaxes(-1, -2) / X.shape[-1]
     return (Y * Y).sum((-2, -1)) / X.shape[-1] - (sigma * sigma).sum((-2, -1))
 
 
-def tangent_kernel(inputs, readouts, X) -> np.ndarray:
+def tangent_kernel(inputs: Any, readouts: Any, X: Any) -> np.ndarray:
     """NTK = I ⊗ Xᵀ(W1ᵀW1)X + W2W2ᵀ ⊗ XᵀX (..., N_o P, N_o P), a row for each output and, within it, each datum.
 
     ``inputs`` is W1ᵀW1 (..., N_i, N_i), ``readouts`` W2W2ᵀ (..., N_o, N_o), X the data (..., N_i, P). Source: Braun
@@ -52,7 +53,7 @@ def tangent_kernel(inputs, readouts, X) -> np.ndarray:
     return kernel.reshape(*kernel.shape[:-4], size, size)
 
 
-def observed(W1, W2, X, Y) -> dict[str, np.ndarray]:
+def observed(W1: Any, W2: Any, X: Any, Y: Any) -> dict[str, np.ndarray]:
     """Loss, W2W1X, W1ᵀW1, W2W2ᵀ and NTK of networks in training, by the names in ``QUANTITIES``.
 
     W1 (..., T, N_h, N_i) and W2 (..., T, N_o, N_h) have a time axis, X (..., N_i, P), whitened, and Y (..., N_o, P)

@@ -54,7 +54,7 @@ class Blocks:
     targets: torch.Tensor
 
     @classmethod
-    def of(cls, X, y) -> Blocks:
+    def of(cls, X: torch.Tensor, y: torch.Tensor) -> Blocks:
         """From X (n, d) and y (n,), of one dtype; blocks and rows end on whole vectors of the processor."""
         for name, tensor in (("X", X), ("y", y)):
             if not is_tensor(tensor):
@@ -81,7 +81,7 @@ class Native:
     and RuntimeError where there is no C compiler, or none that works.
     """
 
-    def __init__(self, part: Networks, speed, data: Blocks, source: Path = SOURCE) -> None:
+    def __init__(self, part: Networks, speed: torch.Tensor, data: Blocks, source: Path = SOURCE) -> None:
         _check(part, speed, data)
         a, W = part.a, part.W
         (B, h, d), (blocks, length, width) = W.shape, data.rows.shape
@@ -103,7 +103,7 @@ class Native:
         self.function(count, *self.sizes, columns, rows, targets, self.gamma, *others)
 
 
-def _check(part: Networks, speed, data: Blocks) -> None:
+def _check(part: Networks, speed: torch.Tensor, data: Blocks) -> None:
     a, W = part.a, part.W
     stored = {"W": W, "a": a, "columns": data.columns, "rows": data.rows, "targets": data.targets}
     for name, tensor in stored.items():
@@ -178,7 +178,7 @@ def _built(dtype: torch.dtype, source: Path, named: str) -> _Made | str:
                 return _advice(f"could not compile {source.name}:\n{shlex.join(command)}\n{done.stderr}")
             library = ctypes.CDLL(str(target))
         sizes, pointers = [ctypes.c_size_t], [ctypes.c_void_p]
-        library.steps.argtypes = 6 * sizes + 3 * pointers + [number] + 6 * pointers
+        library.steps.argtypes = 6 * sizes + 3 * pointers + [number] + 6 * pointers  # type: ignore[operator]  # types of C beside each other
         library.steps.restype = None
         return _Made(library, _version(compiler))
     except (OSError, ValueError, AttributeError, subprocess.SubprocessError) as error:

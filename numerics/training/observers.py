@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -51,7 +52,7 @@ class Networks:
             eta_w=self.eta_w[start:stop],
         )
 
-    def to(self, *, dtype=None, device=None) -> Networks:
+    def to(self, *, dtype: torch.dtype | None = None, device: Any = None) -> Networks:
         """A contiguous copy in another precision or on another device."""
         moved = {
             name: getattr(self, name).to(dtype=dtype, device=device, copy=True).contiguous()
@@ -83,7 +84,7 @@ def kernel_distance(X: torch.Tensor) -> Observer:
     """S(0, t) = 1 − ⟨K₀, K_t⟩ / (‖K₀‖ ‖K_t‖) on the inputs X, as ½ ‖K₀/‖K₀‖ − K_t/‖K_t‖‖², never negative."""
     (X,) = _data(X=X)
 
-    def observe(start, now):
+    def observe(start: Networks, now: Networks) -> torch.Tensor:
         unit = [
             _unit(two_layer_ntk(net.a, net.W, X, net.gamma, net.eta_a, net.eta_w)) for net in (start, now)
         ]
@@ -98,7 +99,7 @@ def hamming_distance(X: torch.Tensor) -> Observer:
     """
     (X,) = _data(X=X)
 
-    def observe(start, now):
+    def observe(start: Networks, now: Networks) -> torch.Tensor:
         before, after = start.W @ X.mT, now.W @ X.mT
         changed = (before.sign() != after.sign()).double().sum(-2).mean(-1)
         known = (before.isfinite() & after.isfinite()).all(-1).all(-1)
@@ -117,7 +118,9 @@ def delta_drift(start: Networks, now: Networks) -> torch.Tensor:
     return (now.delta() - start.delta()).abs().amax(-1)
 
 
-def standard_observers(X, y, X_test, y_test) -> dict[str, Observer]:
+def standard_observers(
+    X: torch.Tensor, y: torch.Tensor, X_test: torch.Tensor, y_test: torch.Tensor
+) -> dict[str, Observer]:
     """The measures of figure 1 and its supporting figure, and the drift of δ; all data float64."""
     X_test, y_test = _data(X_test=X_test, y_test=y_test)
     return {
@@ -130,7 +133,7 @@ def standard_observers(X, y, X_test, y_test) -> dict[str, Observer]:
     }
 
 
-def _data(**arguments) -> list[torch.Tensor]:
+def _data(**arguments: torch.Tensor) -> list[torch.Tensor]:
     """Data in float64, like the networks that observers see."""
     return [tensors(**{name: value})[0].double() for name, value in arguments.items()]
 

@@ -6,6 +6,8 @@ Trained networks are compared by the time at which the loss is 1 % of that of th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numerics.measures.arrays import doubles, plain, require_some
@@ -16,45 +18,47 @@ from numerics.training.linear_descent import descend, orthonormal, whitened_loss
 LEARNED = 0.01
 
 
-def colour_hierarchy(generator: np.random.Generator, W1, W2) -> tuple[np.ndarray, bool]:
+def colour_hierarchy(generator: np.random.Generator, W1: Any, W2: Any) -> tuple[np.ndarray, bool]:
     """A new tree Σ (8, 8) that the weights can learn, and whether it was a reflected one.
 
     Leaves in random order, features from the uniform law. Where the weights are on the separatrix of this tree, the
     last feature direction changes its sign.
     """
     order, features = generator.permutation(8), orthonormal(8, 8, generator)
-    tree = hierarchy(order, features=features)
+    tree = hierarchy(order, features=features)  # type: ignore[arg-type]  # an array is a sequence here
     wrong = bool(on_wrong_side(W1, W2, tree))
     if wrong:
-        tree = hierarchy(order, features=features * np.where(np.arange(8) == 7, -1.0, 1.0))
+        tree = hierarchy(order, features=features * np.where(np.arange(8) == 7, -1.0, 1.0))  # type: ignore[arg-type]  # an array is a sequence here
     return tree, wrong
 
 
-def train(W1, W2, sigma, *, rate: float, horizon: float, every: int = 1):
+def train(
+    W1: Any, W2: Any, sigma: Any, *, rate: float, horizon: float, every: int = 1
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gradient descent from W1 (..., N_h, N_i), W2 (..., N_o, N_h) on Σ (..., N_o, N_i) up to the time ``horizon``.
 
     Returns the times (T,), one in ``every`` steps, and the weights (..., T, N_h, N_i), (..., T, N_o, N_h).
     """
     steps = round(horizon / rate)
     record = np.arange(0, steps + 1, every)
-    first, second = descend(W1, W2, sigma, rate=rate, steps=steps, record=record)
+    first, second = descend(W1, W2, sigma, rate=rate, steps=steps, record=record)  # type: ignore[arg-type]  # an array is a sequence here
     return rate * record, first, second
 
 
-def losses(function, sigma) -> np.ndarray:
+def losses(function: Any, sigma: Any) -> np.ndarray:
     """½|W2 W1 − Σ|² (..., T) of functions (..., T, N_o, N_i) on Σ (..., N_o, N_i)."""
     (sigma,) = plain(sigma=sigma)
     return whitened_loss(function, sigma[..., None, :, :])
 
 
-def learning_time(times, loss, sigma) -> np.ndarray:
+def learning_time(times: Any, loss: Any, sigma: Any) -> np.ndarray:
     """When the loss (..., T) first is 1 % of ½|Σ|², (...): +inf if never. Between ``times`` (T,) ln loss is linear."""
     times, loss, sigma = plain(times=times, loss=loss, sigma=sigma)
     level = LEARNED * (sigma**2).sum((-2, -1))[..., None] / 2
     return crossing(times, -np.log(np.maximum(loss, np.finfo(float).tiny) / level))
 
 
-def learned_next_to(W1, W2, sigma) -> tuple[np.ndarray, np.ndarray]:
+def learned_next_to(W1: Any, W2: Any, sigma: Any) -> tuple[np.ndarray, np.ndarray]:
     """The zero-balanced weights that compute Σ = U S Vᵀ with the hidden neurons of trained ones.
 
     W1 = R √S Vᵀ and W2 = U √S Rᵀ with the R of orthonormal columns that is nearest to (W1 V + W2ᵀ U) / 2√S.
@@ -67,7 +71,7 @@ def learned_next_to(W1, W2, sigma) -> tuple[np.ndarray, np.ndarray]:
     return (R * root) @ Vt, (U * root) @ R.T
 
 
-def classical_scaling(points, dimensions: int = 2) -> np.ndarray:
+def classical_scaling(points: Any, dimensions: int = 2) -> np.ndarray:
     """Coordinates (n, dimensions) from classical multidimensional scaling of the distances of points (n, d).
 
     The leading eigenvectors of the centred Gram matrix −½ J D² J, D the matrix of distances, times the roots of

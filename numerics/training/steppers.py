@@ -7,6 +7,7 @@ Both are steppers for the loop of ``numerics.training.loop``, as are those in C 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import torch
 
@@ -20,7 +21,7 @@ class Stepper:
 
     longest = UNROLLED
 
-    def __init__(self, part: Networks, speed, X, XT, y, compiled: bool) -> None:
+    def __init__(self, part: Networks, speed: Any, X: Any, XT: Any, y: Any, compiled: bool) -> None:
         (B, h, d), n = part.W.shape, len(X)
         self.a, self.W, self.gamma = part.a, part.W, float(part.gamma)
         self.X, self.XT, self.y = X, XT, y
@@ -76,15 +77,15 @@ class Stepper:
         _compiled_gates()(self.hidden, self.a, self.y, self.gamma)
 
 
-def _plain_gates(z, a, y, gamma: float) -> None:
+def _plain_gates(z: torch.Tensor, a: torch.Tensor, y: torch.Tensor, gamma: float) -> None:
     residual = (torch.where(z >= 0, z, gamma * z) * a[..., None]).sum(-2, keepdim=True) - y
     z.copy_(torch.where(z >= 0, residual, gamma * residual))
 
 
-_CACHE: list = []
+_CACHE: list[Any] = []
 
 
-def _compiled_gates():
+def _compiled_gates() -> Any:
     if not _CACHE:
         _CACHE.append(torch.compile(_plain_gates, dynamic=False))
     return _CACHE[0]

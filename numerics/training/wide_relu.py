@@ -8,6 +8,7 @@ flow is that of L = ½ Σᵢ (f(xᵢ) − yᵢ)², with rates of 1.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,9 @@ def balanced_start(seed: int, h: int, tau: float, delta: float) -> tuple[np.ndar
     return tau * alpha * np.repeat([1.0, -1.0], h // 2), tau / alpha * np.concatenate([W, W])
 
 
-def measures(a0, W0, X, y, *, fitted: float, step: float, most_steps: int) -> dict[str, float]:
+def measures(
+    a0: Any, W0: Any, X: Any, y: Any, *, fitted: float, step: float, most_steps: int
+) -> dict[str, float]:
     """Follow the flow from (a₀, W₀) until the data are fitted, and compare the end with the start.
 
     ``relative_loss``            L/L(f = 0) at the end
@@ -78,7 +81,9 @@ def measures(a0, W0, X, y, *, fitted: float, step: float, most_steps: int) -> di
     return {name: float(f"{value:.5g}") for name, value in values.items()}
 
 
-def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
+def descend(
+    a: Any, W: Any, X: Any, y: Any, *, fitted: float, step: float, most_steps: int
+) -> tuple[Any, Any, Any, tuple[Any, Any], Any]:
     """Heun's method for the flow, up to L/L(f = 0) ≤ ``fitted`` or the last of ``most_steps`` steps.
 
     A step is the fraction ``step`` of 1/(tr K + Σᵢ |rᵢ|‖xᵢ‖), which bounds the rates of the outputs and of balanced
@@ -89,7 +94,7 @@ def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
     V0, columns = np.ascontiguousarray(W.T), X.T
     movement, halfway, at_start = 0.0, None, None
 
-    def heun(a, V, speed_a, speed_V, residual, rate):
+    def heun(a: Any, V: Any, speed_a: Any, speed_V: Any, residual: Any, rate: Any) -> tuple[Any, ...]:
         time = step / rate
         next_a, next_V, *_ = _velocity(a + time * speed_a, V + time * speed_V, X, columns, y)
         a, V = a + time / 2 * (speed_a + next_a), V + time / 2 * (speed_V + next_V)
@@ -104,13 +109,13 @@ def descend(a, W, X, y, *, fitted: float, step: float, most_steps: int):
             halfway = a, V.T
         last = loss <= fitted * (y @ y) or place == most_steps
         if place % 10 == 0 or last:
-            movement = max(movement, np.linalg.norm(V - V0) / np.linalg.norm(V0))
+            movement = max(movement, np.linalg.norm(V - V0) / np.linalg.norm(V0))  # type: ignore[assignment]  # a number
         if last:
             break
     return a, V.T, movement, halfway or (a, V.T), loss / (y @ y)
 
 
-def _velocity(a, V, X, columns, y):
+def _velocity(a: Any, V: Any, X: Any, columns: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     """ȧ = −σ(Z)ᵀr and Ẇ = −a ∘ (Gᵀ(r ∘ X)), with V = Wᵀ (2, h), the residual r and a bound on the rates."""
     hidden = X @ V
     active, features = hidden >= 0, np.maximum(hidden, 0)
@@ -119,7 +124,7 @@ def _velocity(a, V, X, columns, y):
     return -(residual @ features), -a * (columns @ (active * residual[:, None])), residual, rate
 
 
-def directions(a, W) -> float:
+def directions(a: Any, W: Any) -> float:
     """1/Σ_b p_b² over equal bins of the circle, p_b the share of |a_k|‖w_k‖ in bin b: at most 72."""
     a, W = plain(a=a, W=W)
     require_some(a=a, W=W)

@@ -108,7 +108,7 @@ FREE = added(
     hypotheses=(FREE,),
     uses=("random_matrices.multiplicativity", "random_matrices.jacobian_product"),
 )
-def jacobian_s():
+def jacobian_s() -> Existence:
     """S of JJᵀ is S_{D²}^L S_{WᵀW}^L where the layers are free.
 
     The facts are the moments of L linear layers, carried from layer to layer by the exact recursion for r = γN → ∞: the
@@ -152,7 +152,7 @@ def _linear(weights: Series) -> Any:
         ),
     ),
 )
-def moment_definitions():
+def moment_definitions() -> Conjunction:
     """The prefactor of S_{WᵀW} is 1/m_1 = 1/(γσ_α²) for both ensembles, with equal widths.
 
     The third fact is S_{D²}, by its moments μ_k.
@@ -171,7 +171,7 @@ def moment_definitions():
     domain=layers,
     uses=("random_matrices.mean_square_limit", "random_matrices.moment_definitions"),
 )
-def jacobian_first_moment():
+def jacobian_first_moment() -> Conjunction:
     """The first moment of JJᵀ, the mean squared singular value of J, is χ^L = (γσ_α²μ_1)^L.
 
     It needs no freeness. Given X = JJᵀ of the layers before, E_A tr(DWXWᵀD) = σ_α² tr(DCCᵀD) tr(X)/N is the first fact:
@@ -199,7 +199,7 @@ def jacobian_first_moment():
     hypotheses=(FREE,),
     uses=("random_matrices.jacobian_s", "random_matrices.jacobian_first_moment"),
 )
-def jacobian_second_moment():
+def jacobian_second_moment() -> Conjunction:
     """The second moment of JJᵀ for L free layers.
 
     The second fact is that the power of the series is one: f g' = L f' g. The last is that the reversion is one.
@@ -220,7 +220,7 @@ def jacobian_second_moment():
 
 
 @result(domain=layers, hypotheses=(FREE,), uses=("random_matrices.jacobian_s",))
-def jacobian_third_moment():
+def jacobian_third_moment() -> Conjunction:
     """The third moment of JJᵀ over m_1³ for L free layers, by a = μ_2/μ_1² - 1 - s_1 and what the third order adds.
 
     With b = 2(μ_2/μ_1²)² - μ_3/μ_1³ - μ_2/μ_1² + 1 + …, collected from S of one layer, 1 - a z + b z² + …
@@ -239,7 +239,7 @@ def jacobian_third_moment():
 
 
 @result(domain=layers.restrict(gamma <= 1), uses=("random_matrices.jacobian_product",))
-def truncated_second_moment():
+def truncated_second_moment() -> Existence:
     """The second moment for low-rank orthogonal weights as they stand in Sec. 3.2, W = σ_α(Q, 0).
 
     Their columns of zeros make a layer see the first r coordinates of the one before, and these commute with D.

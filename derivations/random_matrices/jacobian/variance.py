@@ -74,7 +74,7 @@ def by(variance: sp.Expr) -> sp.Expr:
     hypotheses=(FREE,),
     uses=("random_matrices.jacobian_second_moment", "random_matrices.jacobian_first_moment"),
 )
-def jacobian_variance_formula():
+def jacobian_variance_formula() -> Identity:
     """The variance of the spectrum of JJᵀ on the edge of chaos; in general it is χ^{2L} times as much."""
     return Identity(relative_moments(2)[1] - 1, of_any, name=r"\sigma^2_{JJ^\top}")
 
@@ -84,7 +84,7 @@ def jacobian_variance_formula():
     domain=edge,
     uses=("random_matrices.gaussian_s1", "random_matrices.multiplicativity"),
 )
-def gaussian_variance():
+def gaussian_variance() -> Identity:
     """The variance for low-rank Gaussian weights on the edge of chaos: their rows have random directions."""
     return Identity(relative_moments(2, GAUSSIAN.cut(1))[1] - 1, of_gaussian, name=r"\sigma^2_{JJ^\top}")
 
@@ -95,7 +95,7 @@ def gaussian_variance():
     hypotheses=(FREE,),
     uses=("random_matrices.orthogonal_s1", "random_matrices.jacobian_variance_formula"),
 )
-def orthogonal_variance():
+def orthogonal_variance() -> Identity:
     """The variance for low-rank orthogonal weights σ_αQRᵀ in random directions, on the edge of chaos."""
     return Identity(relative_moments(2, ORTHOGONAL.cut(1))[1] - 1, of_orthogonal, name=r"\sigma^2_{JJ^\top}")
 
@@ -105,7 +105,7 @@ def orthogonal_variance():
     domain=edge,
     uses=("random_matrices.gaussian_variance", "random_matrices.orthogonal_variance"),
 )
-def linear_in_depth():
+def linear_in_depth() -> Conjunction:
     """The variance is linear in depth, and at γ = 1 that of full rank; γσ_α² stands where σ_W² does in χ.
 
     So it is for orthogonal weights in random directions, and for those that see the first r coordinates alone.
@@ -137,7 +137,7 @@ first, second = form("u", {z1: sp.sqrt(q_star)}), form("v", {z2: sp.sqrt(q_star)
         hypotheses=(SMOOTH, stated("Eq. (8)", "q* > 0", q_star)),
     ),
 )
-def ratio_of_moments():
+def ratio_of_moments() -> MeanOfSquare:
     """μ_1² ≤ μ_2: with an independent copy v of u, μ_2 - μ_1² is half the mean of (φ'(u)² - φ'(v)²)²."""
     slope, other = jet(first, 1) ** 2, jet(second, 1) ** 2
     return MeanOfSquare(slope * other, slope * slope, slope - other, factor=2)
@@ -153,7 +153,7 @@ def ratio_of_moments():
         "random_matrices.truncated_second_moment",
     ),
 )
-def depth_independence():
+def depth_independence() -> Conjunction:
     """The variance does not depend on depth only if s_1 = 0, for which weights are orthogonal and of full rank.
 
     Its slope in L is ε - s_1 with ε ≥ 0. That of Gaussian weights is at least 1, that of orthogonal ones at least
@@ -176,7 +176,7 @@ def depth_independence():
     domain=by_excess,
     uses=("random_matrices.depth_independence", "random_matrices.scaling"),
 )
-def not_rescalable():
+def not_rescalable() -> Conjunction:
     """No scale of the weights undoes what rank does to the variance.
 
     A factor c of W leaves γσ_α²S_{WᵀW}, and so s_1, as it is. With γσ_α² and γσ_b² fixed, which keeps q*, χ and ε, the
@@ -191,11 +191,11 @@ def not_rescalable():
     )
     wide = (gamma * sigma**2, gamma * (c * sigma) ** 2)
     plain, changed = (
-        Series.of(S_gaussian.subs(sigma, s), z, 1).map(lambda a, w=w: w * a)
+        Series.of(S_gaussian.subs(sigma, s), z, 1).map(lambda a, w=w: w * a)  # type: ignore[misc]  # SymPy has no types
         for s, w in zip((sigma, c * sigma), wide, strict=True)
     )
     ortho, changed_ortho = (
-        Series.of(S_orthogonal.subs(sigma, s), z, 1).map(lambda a, w=w: w * a)
+        Series.of(S_orthogonal.subs(sigma, s), z, 1).map(lambda a, w=w: w * a)  # type: ignore[misc]  # SymPy has no types
         for s, w in zip((sigma, c * sigma), wide, strict=True)
     )
     more = by(of_gaussian) - by(of_gaussian).subs(gamma, 1)
@@ -214,7 +214,7 @@ def not_rescalable():
     domain=below_one,
     uses=("random_matrices.depth_independence",),
 )
-def advantage_lost():
+def advantage_lost() -> Conjunction:
     """For γ < 1 both ensembles have a variance that grows with depth, whatever φ and q* are.
 
     Orthogonal weights keep the smaller one, by L.
@@ -232,7 +232,7 @@ def advantage_lost():
     domain=by_excess,
     uses=("random_matrices.gaussian_variance", "random_matrices.orthogonal_variance"),
 )
-def falls_with_rank():
+def falls_with_rank() -> Conjunction:
     """The variance increases strictly as γ falls, at fixed φ, q* and depth."""
     return Conjunction(
         Inequality(sp.diff(by(of_gaussian), gamma), "<"),

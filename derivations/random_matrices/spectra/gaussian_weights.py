@@ -76,7 +76,7 @@ def wick_moment(power: int, rows: sp.Expr, columns: sp.Expr) -> sp.Expr:
 
 
 @result(ledger=("naitsaada2023.gaussian-product-form",))
-def gaussian_product():
+def gaussian_product() -> MatrixIdentity:
     """A low-rank Gaussian weight is W = CA, and WᵀW = AᵀA as the columns of C are orthonormal."""
     W = C @ A
     return MatrixIdentity(W.T @ W, A.T @ A, SIZES, FRAME, name=r"W^\top W")
@@ -86,7 +86,7 @@ def gaussian_product():
     domain=Domain((r, N, sigma), (), (Cell("sizes", {r: 1, N: 1, sigma: 1}),)),
     uses=("random_matrices.gaussian_product",),
 )
-def gaussian_moments():
+def gaussian_moments() -> Conjunction:
     """The first moments of AᵀA at any width and rank, exactly, by two ways.
 
     The first fact is by the calculus of matrix words, the others by Wick's rule for pairings.
@@ -110,7 +110,7 @@ def gaussian_moments():
     domain=Domain((N, gamma, sigma), (), (Cell("wide", {N: 1, **POSITIVE}),)),
     uses=("random_matrices.gaussian_moments",),
 )
-def gaussian_limits():
+def gaussian_limits() -> Conjunction:
     """The first moments of AᵀA for r = γN → ∞."""
     return Conjunction(
         *(Limit(wick_moment(power, gamma * N, N), N, sp.oo, limits[power - 1]) for power in (1, 2, 3))
@@ -122,7 +122,7 @@ def gaussian_limits():
     domain=of_value,
     uses=("random_matrices.gaussian_limits", "random_matrices.moment_transform"),
 )
-def gaussian_inverse():
+def gaussian_inverse() -> InDistribution:
     """The inverse of the moment transform of σ_α⁻²AᵀA: M⁻¹(z) = (1 + z)(γ + z)/z.
 
     The first fact holds it against the exact moments, through the equation u(1 + ψ)(γ + ψ) = ψ of ψ(u) = M(1/u); that
@@ -151,7 +151,7 @@ def gaussian_inverse():
     domain=parameters,
     severity="substantive",
 )
-def printed_gaussian_inverse():
+def printed_gaussian_inverse() -> Identity:
     """As printed, M⁻¹(z) = (γ + z(1 + γ) + z²)/(γz): its first moment would be 1, and the trace of σ_α⁻²AᵀA/N is γ."""
     form = Series.of(z * gamma / (gamma + z * (1 + gamma) + z**2), z, 2)
     return Identity(form.reversion()[1], limits[0] / sigma**2, name="m_1")
@@ -162,7 +162,7 @@ def printed_gaussian_inverse():
     domain=of_value,
     uses=("random_matrices.gaussian_inverse",),
 )
-def gaussian_moment_transform():
+def gaussian_moment_transform() -> Conjunction:
     """The moment transform of AᵀA: of the two solutions of its equation the one that vanishes at infinity.
 
     With z by its value m, the square root is z - σ_α²(1 + γ) - 2σ_α²m, positive for 0 < m < √γ, and its square is
@@ -190,7 +190,7 @@ def gaussian_moment_transform():
     severity="substantive",
     hypotheses=(meaning("σ_α = 1, by which the matrix is divided", sigma),),
 )
-def printed_gaussian_moment_transform():
+def printed_gaussian_moment_transform() -> Identity:
     """As printed, 2M + 1 + γ - γz = -γ√((λ⁺ - z)(z - λ⁻)) with λ^± = (1 ± 1/γ)²: squared, at z = M⁻¹(m)."""
     return Identity(
         (2 * m + 1 + gamma - gamma * inverse) ** 2, gamma**2 * (upper - inverse) * (inverse - lower)
@@ -202,7 +202,7 @@ def printed_gaussian_moment_transform():
     domain=of_value,
     uses=("random_matrices.gaussian_moment_transform",),
 )
-def gaussian_stieltjes():
+def gaussian_stieltjes() -> Conjunction:
     """The Stieltjes transform of AᵀA: (1 + M)/z, the branch with zG → 1 at infinity.
 
     It solves σ_α²zG² + (σ_α²(γ - 1) - z)G + 1 = 0.
@@ -227,7 +227,7 @@ def gaussian_stieltjes():
     severity="substantive",
     hypotheses=(meaning("σ_α = 1, by which the matrix is divided", sigma),),
 )
-def printed_gaussian_stieltjes():
+def printed_gaussian_stieltjes() -> Identity:
     """As printed, z + 1/γ - 1 - 2zG/γ = √((λ⁺ - z)(z - λ⁻)) with λ^± = (1 ± 1/γ)²: squared, with zG = 1 + m."""
     return Identity(
         (inverse + 1 / gamma - 1 - 2 * (1 + m) / gamma) ** 2, (upper - inverse) * (inverse - lower)
@@ -256,7 +256,7 @@ below_bulk = Domain(
     uses=("random_matrices.gaussian_stieltjes", "random_matrices.inversion"),
     domain=by_root,
 )
-def marchenko_pastur():
+def marchenko_pastur() -> InDistribution:
     """The law of AᵀA: density, edges and atom, with the scale σ_α².
 
     Where (z - λ⁺)(z - λ⁻) < 0 the solutions of the equation of G are a pair of conjugates, G = p ± iπρ: the first two
@@ -290,7 +290,7 @@ def marchenko_pastur():
     domain=parameters,
     severity="substantive",
 )
-def printed_marchenko_pastur():
+def printed_marchenko_pastur() -> Identity:
     """As printed, the mean of AᵀA is γ/(2πσ_α²)∫√((λ⁺ - x)(x - λ⁻))dx = γ(λ⁺ - λ⁻)²/(16σ_α²): half of a disc."""
     area = ((upper - lower) / 2) ** 2 / 2
     return Identity(gamma / (2 * sigma**2) * area, limits[0], name="m_1")
@@ -302,7 +302,7 @@ def printed_marchenko_pastur():
     domain=parameters,
     severity="substantive",
 )
-def printed_marchenko_pastur_unscaled():
+def printed_marchenko_pastur_unscaled() -> Identity:
     """As printed, the mean of σ_α⁻²AᵀA is γ(λ⁺ - λ⁻)²/16 = 1/γ; its trace divided by N is γ."""
     area = ((upper - lower) / 2) ** 2 / 2
     return Identity(gamma / 2 * area, limits[0] / sigma**2, name="m_1")
@@ -313,7 +313,7 @@ def printed_marchenko_pastur_unscaled():
     domain=of_s.restrict(sp.Ne(z, 0)),
     uses=("random_matrices.gaussian_inverse", "random_matrices.s_transform"),
 )
-def gaussian_s():
+def gaussian_s() -> Conjunction:
     """The S-transform of AᵀA, 1/(σ_α²(γ + z)); that of σ_α⁻²AᵀA is 1/(γ + z).
 
     The second fact holds it against the exact moments, to third order.
@@ -332,7 +332,7 @@ def gaussian_s():
     domain=of_s.restrict(sp.Ne(z, 0)),
     severity="substantive",
 )
-def printed_gaussian_s_unscaled():
+def printed_gaussian_s_unscaled() -> Identity:
     """As printed, S of σ_α⁻²AᵀA is γ(1 + z)/(γ + z(1 + γ) + z²) = γ/(γ + z), with S(0) = 1 instead of 1/m_1 = 1/γ."""
     return Identity(gamma * (1 + z) / (gamma + z * (1 + gamma) + z**2), S * sigma**2)
 
@@ -343,7 +343,7 @@ def printed_gaussian_s_unscaled():
     domain=of_s.restrict(sp.Ne(z, 0)),
     severity="substantive",
 )
-def printed_gaussian_s_ata():
+def printed_gaussian_s_ata() -> Identity:
     """As printed, S of AᵀA lacks the factor 1/γ."""
     return Identity(printed_S / sigma**2, S)
 
@@ -353,7 +353,7 @@ def printed_gaussian_s_ata():
     domain=parameters,
     uses=("random_matrices.gaussian_product", "random_matrices.gaussian_s", "random_matrices.scaling"),
 )
-def weight_is_not_scaled():
+def weight_is_not_scaled() -> Conjunction:
     """The S-transform of WᵀW is that of AᵀA; a factor γ of AᵀA would divide it by γ.
 
     The first fact is WᵀW = AᵀA at any width; the others what S is at zero, by the moments γσ_α² of AᵀA and γ²σ_α² of
@@ -374,7 +374,7 @@ def weight_is_not_scaled():
     domain=parameters,
     severity="substantive",
 )
-def printed_weight_is_scaled():
+def printed_weight_is_scaled() -> Identity:
     """As printed, S_{WᵀW} = γ⁻¹S_{AᵀA}, though WᵀW = AᵀA: compared at z = 0, by the exact first moment."""
     return Identity(s_series(limits)[0], s_series(limits)[0] / gamma)
 
@@ -384,7 +384,7 @@ def printed_weight_is_scaled():
     domain=of_s,
     uses=("random_matrices.gaussian_s", "random_matrices.gaussian_product"),
 )
-def gaussian_s_table():
+def gaussian_s_table() -> Conjunction:
     """The S-transform of low-rank Gaussian weights as in Table 1, with s_1 = -1/γ: it is 1/(σ_α²(γ + z))."""
     return Conjunction(
         Identity(printed_S / (gamma * sigma**2), S, name=r"S_{W^\top W}(z)"),
@@ -400,7 +400,7 @@ def gaussian_s_table():
     domain=parameters,
     uses=("random_matrices.gaussian_s_table",),
 )
-def gaussian_s_series():
+def gaussian_s_series() -> Identity:
     """The expansion of the S-transform of low-rank Gaussian weights: a geometric series, s_k = (-1/γ)^k."""
     found = Series.of(printed_S, z, 4)
     return Identity(
@@ -416,7 +416,7 @@ def gaussian_s_series():
     domain=parameters,
     severity="substantive",
 )
-def printed_gaussian_s_series():
+def printed_gaussian_s_series() -> Identity:
     """As printed, the second coefficient is (1 - 4γ)/γ²."""
     return Identity(Series.of(printed_S, z, 2), Series([1, -1 / gamma, (1 - 4 * gamma) / gamma**2], z))
 
@@ -426,7 +426,7 @@ def printed_gaussian_s_series():
     domain=parameters,
     uses=("random_matrices.gaussian_s_series",),
 )
-def gaussian_s1():
+def gaussian_s1() -> Conjunction:
     """The coefficient s_1 of low-rank Gaussian weights, -1/γ: minus the variance of WᵀW over its squared mean."""
     first, second, _ = limits
     return Conjunction(

@@ -48,7 +48,7 @@ parameters = Domain((gamma, sigma), (), (Cell("γ, σ_α > 0", POSITIVE),))
 
 
 @result(ledger=("naitsaada2023.orthogonal-weight-def",))
-def orthogonal_weight():
+def orthogonal_weight() -> MatrixIdentity:
     """A low-rank orthogonal weight, σ_α times r orthonormal columns and N - r columns of zeros, has WᵀW = σ_α²P.
 
     P = E_rE_rᵀ is the projector on the first r coordinates, the matrix diag(I_r, 0).
@@ -60,7 +60,7 @@ def orthogonal_weight():
     ledger=("naitsaada2023.orthogonal-spectral-density",),
     uses=("random_matrices.orthogonal_weight", "random_matrices.spectral_density"),
 )
-def orthogonal_law():
+def orthogonal_law() -> Conjunction:
     """The spectrum of σ_α⁻²WᵀW: γ of the eigenvalues are 1 and the others 0, at any width.
 
     A symmetric matrix that is its own square has the eigenvalues 0 and 1, and its trace counts the ones.
@@ -85,7 +85,7 @@ def orthogonal_law():
     domain=outside,
     uses=("random_matrices.orthogonal_law", "random_matrices.stieltjes_transform"),
 )
-def orthogonal_stieltjes():
+def orthogonal_stieltjes() -> Identity:
     """The Stieltjes transform of low-rank orthogonal weights of scale one."""
     return Identity(G, gamma / (z - 1) + (1 - gamma) / z, name="G(z)")
 
@@ -95,7 +95,7 @@ def orthogonal_stieltjes():
     domain=outside,
     uses=("random_matrices.orthogonal_stieltjes", "random_matrices.moment_transform"),
 )
-def orthogonal_moments():
+def orthogonal_moments() -> Identity:
     """The moment transform of low-rank orthogonal weights of scale one: all moments are γ."""
     return Identity(z * G - 1, transform, name="M(z)")
 
@@ -105,7 +105,7 @@ def orthogonal_moments():
     domain=inside,
     uses=("random_matrices.orthogonal_moments",),
 )
-def orthogonal_inverse():
+def orthogonal_inverse() -> Identity:
     """The inverse of the moment transform: M(M⁻¹(m)) = m."""
     return Identity(transform.subs(z, inverse.subs(z, m)), m, name=r"M\left(\frac{\gamma+m}{m}\right)")
 
@@ -115,7 +115,7 @@ def orthogonal_inverse():
     domain=of_s,
     uses=("random_matrices.orthogonal_inverse", "random_matrices.s_transform"),
 )
-def orthogonal_s():
+def orthogonal_s() -> Identity:
     """The S-transform of low-rank orthogonal weights of scale one."""
     return Identity(
         ((1 + z) / (z * inverse), (1 + z) / (z * inverse)),
@@ -129,7 +129,7 @@ def orthogonal_s():
     domain=of_s,
     uses=("random_matrices.orthogonal_s", "random_matrices.scaling"),
 )
-def orthogonal_s_scaled():
+def orthogonal_s_scaled() -> Conjunction:
     """The S-transform of low-rank orthogonal weights, with its first coefficient s_1 = 1 - 1/γ.
 
     The second fact is its expansion, the third that it belongs to the moments γσ_α^{2k}.
@@ -149,7 +149,7 @@ def orthogonal_s_scaled():
     domain=parameters,
     uses=("random_matrices.orthogonal_s_scaled",),
 )
-def orthogonal_s_series():
+def orthogonal_s_series() -> Conjunction:
     """The expansion of the S-transform of low-rank orthogonal weights, as printed and one order further."""
     expected = Series([1, -(1 / gamma - 1), 1 / gamma**2 - 1 / gamma, -(1 / gamma**3 - 1 / gamma**2)], z)
     geometric = Series([(-1 / gamma) ** j for j in range(4)], z) * Series([1, 1, 0, 0], z)
@@ -165,7 +165,7 @@ def orthogonal_s_series():
     domain=parameters,
     uses=("random_matrices.orthogonal_s_series",),
 )
-def orthogonal_s1():
+def orthogonal_s1() -> Conjunction:
     """The coefficient s_1 of low-rank orthogonal weights, 1 - 1/γ: minus the variance of WᵀW over its squared mean."""
     first, second, *_ = moments_of(Series.of(S, z, 2))
     return Conjunction(

@@ -51,7 +51,7 @@ phases = Domain((chi, gamma, L), (), (Cell("all", {chi: 1, gamma: 1, L: 1}),), c
 
 
 @result(ledger=("naitsaada2023.trace-singular-values",))
-def trace_of_squares():
+def trace_of_squares() -> MatrixIdentity:
     """The trace of DW(DW)ᵀ is the sum of the squared singular values of DW."""
     M = U @ values @ V.T
     rules = Rules(orthogonal(U), orthogonal(V))
@@ -66,7 +66,7 @@ def trace_of_squares():
     domain=sizes,
     uses=("random_matrices.gaussian_product", "random_matrices.trace_of_squares"),
 )
-def mean_square_sum():
+def mean_square_sum() -> Conjunction:
     """The mean squared singular value of DW given D, at any widths: γσ_α² times the mean of φ'(h_j)² over N_l units.
 
     The mean over A leaves σ_α² tr DCCᵀD/N_l, and E C_jk² = 1/N_l. The last fact is the case N_l = 2.
@@ -92,7 +92,7 @@ def mean_square_sum():
     domain=sizes,
     severity="typo",
 )
-def printed_mean_square_sum():
+def printed_mean_square_sum() -> Identity:
     """As printed, φ' belongs to the index i of the N_{l-1} inputs, here one of them before a layer of two units."""
     gained = r * sigma**2 / 2
     return Identity(gained * phi_slope**2, gained * (phi_slope**2 + phi_slope2**2) / 2)
@@ -109,7 +109,7 @@ def printed_mean_square_sum():
     uses=("random_matrices.mean_square_sum",),
     hypotheses=(stated("Eq. (8)", "χ_γ = γσ_α²μ_1", chi),),
 )
-def mean_square_limit():
+def mean_square_limit() -> InDistribution:
     """The mean squared singular value of DW tends to χ, as N_l → ∞ with q^l = q*.
 
     Given D it is γσ_α² times the mean of φ'(h_j)² over the units, by the facts of `mean_square_sum`; that this mean
@@ -130,7 +130,7 @@ def mean_square_limit():
     domain=phases,
     uses=("random_matrices.mean_square_limit", "random_matrices.jacobian_first_moment"),
 )
-def mean_squared_singular_value():
+def mean_squared_singular_value() -> Conjunction:
     """The mean squared singular value of DW is χ, and that of J is χ^L: neither the median nor the mean of these.
 
     By Cauchy and Schwarz the mean singular value is at most √(γ m_1), since no more than γ of them are not zero. The
@@ -150,7 +150,7 @@ def mean_squared_singular_value():
     domain=phases,
     severity="substantive",
 )
-def printed_median():
+def printed_median() -> Inequality:
     """As printed, the median is χ > 0: then at most half of the singular values are zero, of which a share 1 - γ is."""
     return Inequality(1 - gamma, "<=", sp.Rational(1, 2))
 
@@ -161,7 +161,7 @@ def printed_median():
     domain=phases,
     severity="substantive",
 )
-def printed_average():
+def printed_average() -> Inequality:
     """As printed, the mean singular value is χ^L: its square would be at most γ times the mean square χ^L."""
     return Inequality(chi ** (2 * L), "<=", gamma * chi**L)
 
@@ -176,7 +176,7 @@ SHAPES = ({h0: 2, h1: 3, h2: 1}, {h0: 1, h1: 2, h2: 3})
 
 
 @result(ledger=("naitsaada2023.jacobian-product",))
-def jacobian_product():
+def jacobian_product() -> Conjunction:
     """The Jacobian of L layers, D^(L)W^(L)…D^(1)W^(1), is that of z^(L+1) = φ(h^(L)) in z^(1), as Eq. (1) counts.
 
     By Eq. (1), h^(l) = W^(l)z^(l) + b^(l) and z^(l+1) = φ(h^(l)), so that ż^(l+1) = D^(l)W^(l)ż^(l): for two layers of
@@ -196,6 +196,6 @@ def jacobian_product():
     domain=Domain((phi_slope, phi_slope2, w0, w1)),
     severity="convention",
 )
-def printed_jacobian_product():
+def printed_jacobian_product() -> Identity:
     """As printed, ∂z^1/∂z^0 = D^(1)W^(1); but z^(1) = φ(W^(0)z^(0)) by Eq. (1): with one unit a layer."""
     return Identity(phi_slope * w0, phi_slope2 * w1)

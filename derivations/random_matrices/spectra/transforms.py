@@ -61,7 +61,7 @@ one_atom = Domain((z, x1), conditions=(sp.Ne(z, x1),), hypotheses=(OUTSIDE,))
 
 
 @result(ledger=("naitsaada2023.spectral-density-def",))
-def spectral_density():
+def spectral_density() -> Identity:
     """The spectral density: its moments are normalised traces, here those of diag(x_1, x_2).
 
     Both masses are 1/2, and ∫ x^k ρ is (x_1^k + x_2^k)/2 = tr X^k/2.
@@ -72,7 +72,7 @@ def spectral_density():
 
 
 @result(ledger=("naitsaada2023.stieltjes-def",), domain=outside)
-def stieltjes_transform():
+def stieltjes_transform() -> Identity:
     """The Stieltjes transform of a law with two atoms, in the sign that all that follows needs.
 
     By it the transforms of App. A.10 and A.11, the inversion and M = zG - 1 are what they are said to be. Any law is a
@@ -89,7 +89,7 @@ def stieltjes_transform():
     domain=one_atom,
     severity="convention",
 )
-def printed_stieltjes_transform():
+def printed_stieltjes_transform() -> Identity:
     """As printed, ∫ρ/(t - z): then M = zG - 1 would not be Σ m_k z^{-k}, here x/z + x²/z² + … = x/(z - x)."""
     transform = 1 / (x1 - z)
     return Identity(z * transform - 1, x1 / (z - x1))
@@ -103,7 +103,7 @@ ABOVE = meaning("ε > 0 is the distance from the real line, and x a point off th
     domain=Domain((x, x1, y), (), (Cell("above the line", {y: 1}),), hypotheses=(ABOVE,)),
     uses=("random_matrices.stieltjes_transform",),
 )
-def inversion():
+def inversion() -> Existence:
     """The inversion of the Stieltjes transform, with the sign that belongs to ∫ρ/(z - t).
 
     For a unit mass at x_1, G(x + iε) = (x - x_1 - iε)/((x - x_1)² + ε²): the first two facts multiply it out. So -Im
@@ -139,7 +139,7 @@ def inversion():
     ),
     uses=("random_matrices.stieltjes_transform",),
 )
-def moment_transform():
+def moment_transform() -> Conjunction:
     """The moment transform, zG(z) - 1, generates the moments: for a unit mass it is a geometric series in 1/z.
 
     The second fact is the remainder after five terms, exactly. Both sides are linear in the law.
@@ -168,7 +168,7 @@ nonzero_mean = Domain(
 
 
 @result(ledger=("naitsaada2023.s-transform-def",), domain=nonzero_mean)
-def s_transform():
+def s_transform() -> Conjunction:
     """The S-transform as a series: S(z) = 1/m_1 - (m_2 - m_1²)/m_1³ z + …
 
     The second fact is that ψ⁻¹, from which it is made, is the inverse of ψ, coefficient by coefficient.
@@ -191,7 +191,7 @@ scaled = Domain(
 
 
 @result(ledger=("naitsaada2023.s-scaling-law",), domain=scaled, uses=("random_matrices.s_transform",))
-def scaling():
+def scaling() -> Identity:
     """A factor of the matrix divides its S-transform: m_k becomes c^k m_k, ψ(u) becomes ψ(cu), S becomes S/c."""
     plain = s_series((a1, a2, a3))
     return Identity(s_series((c * a1, c**2 * a2, c**3 * a3)), plain.map(lambda s: s / c), name="S_{cB}(z)")
@@ -213,7 +213,7 @@ def free_moments() -> tuple[Any, ...]:
 
 
 @result(ledger=("naitsaada2023.s-multiplicative",), domain=both_means, uses=("random_matrices.s_transform",))
-def multiplicativity():
+def multiplicativity() -> Existence:
     """S of a product of free variables is the product of their S, to third order.
 
     τ((ab)^k) = Σ_π κ_π[a] τ_{K(π)}[b] over non-crossing partitions π with their complements K(π) says what the moments

@@ -52,7 +52,9 @@ def slope_mean(phi: Activation, q: Array, k: int = 1) -> Array:
     """μ_k = E φ'(√q z)^{2k} for an array of q ≥ 0."""
     if phi.closed is not None:
         return _at_zero(
-            lambda x: phi.closed.slopes(x, k), q, float(phi.derivative(np.zeros(1))[0]) ** (2 * k)
+            lambda x: phi.closed.slopes(x, k),  # type: ignore[union-attr]  # it is not None
+            q,
+            float(phi.derivative(np.zeros(1))[0]) ** (2 * k),
         )
     return _mean(phi, lambda x, z: phi.derivative(x) ** (2 * k), q)
 
@@ -223,7 +225,7 @@ def _pairs(phi: Activation, q: Array, c: Array, kind: str, direct: Callable[[flo
 def gap_of_pairs(phi: Activation, q: Array) -> Callable[[Array], Array]:
     """E φ² - E φφ' at fixed lengths (m,) as a function of g (m,), with Mehler's coefficients found once."""
     if phi.closed is not None:
-        return lambda g: phi.closed.gap(q, g)
+        return lambda g: phi.closed.gap(q, g)  # type: ignore[union-attr]  # it is not None
     total = q * slope_mean(phi, q)
     for order in () if phi.kinks else _ORDERS:
         rest, squares, n = _left_out(phi, q, total, order, "gap")

@@ -58,7 +58,7 @@ INDEPENDENT = stated("Sec. 2.2", "forward and backward weights are treated as in
 
 
 @result(ledger=("naitsaada2023.delta-recursion",))
-def backward_recursion():
+def backward_recursion() -> Conjunction:
     """The gradient in pre-activations obeys a recursion from the last layer to the first.
 
     The first fact is the velocity of h^(l+1) when h^(l) moves, and so φ(h^(l)) by D times as much. Then Ė, the inner
@@ -72,7 +72,7 @@ def backward_recursion():
 
 
 @result(ledger=("naitsaada2023.gradient-weight",), uses=("signal_propagation.backward_recursion",))
-def gradient_in_weights():
+def gradient_in_weights() -> Conjunction:
     """The gradient in the weights is δφ(h)ᵀ, with entries δ_iφ(h_j)."""
     return Conjunction(
         MatrixDynamics(
@@ -91,7 +91,7 @@ def gradient_in_weights():
     ledger=("naitsaada2023.gradient-alpha", "naitsaada2023.gradient-alpha-chain"),
     uses=("signal_propagation.backward_recursion", "signal_propagation.low_rank_weight"),
 )
-def gradient_in_coefficients():
+def gradient_in_coefficients() -> Conjunction:
     """The gradient in the coefficients is Cᵀδφ(h)ᵀ, with entries (Σ_m δ_m(C_i)_m)φ(h_j): sums over all N_l units."""
     unit = Index("m", n)
     summed = sum_over(unit, (basis(unit).T @ delta).scalar() * (basis(unit).T @ C @ unit_k).scalar())
@@ -112,7 +112,7 @@ two_units = Domain((d1, d2, c1, c2))
     domain=two_units,
     severity="typo",
 )
-def printed_gradient_in_coefficients():
+def printed_gradient_in_coefficients() -> Identity:
     """As printed, the sum has r_l terms: δ_1C_1 for rank one and two units."""
     return Identity(d1 * c1, d1 * c1 + d2 * c2)
 
@@ -130,7 +130,7 @@ counts = Domain(
     domain=counts,
     uses=("signal_propagation.gradient_in_coefficients",),
 )
-def number_of_coefficients():
+def number_of_coefficients() -> Conjunction:
     """The squared norm of the gradient is the sum over r_l N_{l-1} = γ_l N_l N_{l-1} coefficients, |Cᵀδ|²|φ(h)|².
 
     So it is as many times the mean square of one of them.
@@ -153,7 +153,7 @@ def number_of_coefficients():
     domain=counts,
     severity="substantive",
 )
-def printed_number_of_coefficients():
+def printed_number_of_coefficients() -> Identity:
     """As printed, there are N_l N_{l+1} coefficients; the matrix α^(l) has r_l rows and N_{l-1} columns."""
     return Identity(N_out * N_next, gamma * N_out * N_in)
 
@@ -164,7 +164,7 @@ haar = Domain((N_out, N_in, r, sigma), (), (Cell("sizes", {N_out: 1, N_in: 1, r:
 @result(
     ledger=("naitsaada2023.weight-second-moment",), domain=haar, uses=("signal_propagation.haar_columns",)
 )
-def second_moment_of_weights():
+def second_moment_of_weights() -> Conjunction:
     """A low-rank weight has entries of mean zero and variance r_lσ_α²/(N_lN_{l-1}) = γ_lσ_α²/N_{l-1}.
 
     Given C the covariance of a column of W is σ_α²CCᵀ/N_{l-1}, and E C_jk² = 1/N_l for each of r columns.
@@ -192,7 +192,7 @@ def second_moment_of_weights():
     domain=Domain((N_out,), (), (Cell("N > 1", {N_out: 1}),)),
     hypotheses=(INDEPENDENT,),
 )
-def mean_square_in_coefficients():
+def mean_square_in_coefficients() -> Conjunction:
     """The mean square of a gradient in a coefficient is E δ_1² E φ²: (Σδ_mC_m)² = Σδ_m²C_m² + Σ_{p≠m}δ_pδ_mC_pC_m.
 
     For Haar columns, E C_m² = 1/N and E C_pC_m = 0 for p ≠ m, which is what independence would give; with δ
@@ -221,7 +221,7 @@ def mean_square_in_coefficients():
     domain=two_units,
     severity="typo",
 )
-def printed_mean_square_in_coefficients():
+def printed_mean_square_in_coefficients() -> Identity:
     """As printed, the cross terms are Σ_{p,m} δ_mC_m, with p of two values here, instead of Σ_{p≠m} δ_pδ_mC_pC_m."""
     squares = d1**2 * c1**2 + d2**2 * c2**2
     return Identity(squares + 2 * (d1 * c1 + d2 * c2), (d1 * c1 + d2 * c2) ** 2)
@@ -244,7 +244,7 @@ weight2 = gamma * N_next * sigma**2 / N_out / N_next
     domain=Domain((N_out,), (), (Cell("N > 1", {N_out: 1}),)),
     hypotheses=(INDEPENDENT,),
 )
-def gradients_factorise():
+def gradients_factorise() -> Conjunction:
     """The mean square of Σδ_kW_kj is the sum of E δ_k² E W_kj², as different weights of a column are uncorrelated.
 
     Given C, E(δᵀWe)² = σ_α²|e|²δᵀCCᵀδ/N, of which the mean over C is r|δ|²/N_l by E C_jiC_ki = 0 for j ≠ k.
@@ -267,7 +267,7 @@ def gradients_factorise():
     domain=back.with_cells(Cell("χ", POSITIVE)),
     uses=("signal_propagation.gradients_factorise",),
 )
-def gradient_recursion():
+def gradient_recursion() -> Identity:
     """The mean square of gradients one layer back, q̃^l = (N_{l+1}/N_l) χ q̃^{l+1}: a sum over N_{l+1} weights.
 
     At equal widths the ratio is 1.
@@ -292,7 +292,7 @@ equal = back.with_cells(
     hypothesis=EQUAL_WORDS,
     under=equal,
 )
-def printed_gradient_recursion():
+def printed_gradient_recursion() -> Identity:
     """As printed in the appendix, without the ratio of widths that Sec. 2.2 has."""
     return Identity(q_tilde * gamma * sigma**2 * mu1, N_next * q_tilde * weight2 * mu1)
 
@@ -310,7 +310,7 @@ slopes = Domain(
     domain=back,
     uses=("signal_propagation.gradients_factorise", "signal_propagation.law_of_an_entry"),
 )
-def gradient_step():
+def gradient_step() -> Identity:
     """Before lengths have converged the slopes are those of the layer l itself: μ_1 = ∫φ'(√q^l z)²Dz."""
     return Identity(
         gamma * N_next * sigma**2 / N_out * (1 / N_next) * N_next * q_tilde * mu1,
@@ -324,7 +324,7 @@ def gradient_step():
     domain=slopes,
     severity="typo",
 )
-def printed_gradient_step():
+def printed_gradient_step() -> Identity:
     """As printed, the slopes φ'(h^(l)) are averaged at the length q^{l-1} of the layer before, called q: for erf."""
     return Identity(erf_chi, erf_chi.subs(q, q_next))
 
@@ -342,7 +342,7 @@ by_layers = Domain(
     domain=by_layers,
     uses=("signal_propagation.gradient_recursion",),
 )
-def gradient_by_depth():
+def gradient_by_depth() -> Conjunction:
     """At constant width q̃^l is q̃^L times the product of the χ of the layers after: q̃^Lχ^{L-l}, proportional to e^{l/ξ}.
 
     By induction: one layer further back there is one factor χ more. 1/ξ = -log χ.
@@ -367,7 +367,7 @@ def gradient_by_depth():
     ),
     uses=("signal_propagation.mean_square_in_coefficients", "signal_propagation.number_of_coefficients"),
 )
-def gradient_norm():
+def gradient_norm() -> Conjunction:
     """The squared norm of the gradient in the coefficients is r_lN_{l-1} E φ² times q̃^l, for all layers of one width.
 
     E φ², called μ_1 here, is that of a length at its fixed point. Given C, |Cᵀδ|² is r q̃ in the mean.
@@ -395,7 +395,7 @@ phases = Domain(
     domain=phases,
     uses=("signal_propagation.gradient_by_depth", "signal_propagation.gradient_norm"),
 )
-def gradient_phases():
+def gradient_phases() -> Conjunction:
     """Over L layers gradients grow as χ^L for χ > 1, vanish as χ^L for χ < 1, and keep their scale for χ = 1.
 
     With χ = e^y: growth by e in 1/|y| = |ξ| layers.
@@ -419,7 +419,7 @@ direction = vector("e", m, r"\epsilon")
     ledger=("naitsaada2023.perturbation-growth",),
     uses=("signal_propagation.backward_recursion", "random_matrices.trace_of_squares"),
 )
-def perturbation_growth():
+def perturbation_growth() -> Conjunction:
     """The growth of a perturbation in one layer is the mean squared singular value of DW, (1/N_l) tr DW(DW)ᵀ.
 
     For a perturbation ε in a random direction, with entries of variance 1 so that its length |ε|²/N_{l-1} is 1 in the

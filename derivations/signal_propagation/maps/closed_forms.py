@@ -39,7 +39,7 @@ sine_kernel = sp.exp(-q) * sp.sinh(q * c)
 
 
 @result(domain=pairs, uses=("signal_propagation.correlation_slope",))
-def erf_kernel():
+def erf_kernel() -> Conjunction:
     """The mean of erf(u_1)erf(u_2): its slope in c is q times that of the product of slopes, and it vanishes at c = 0.
 
     The mean of exp(-u_1² - u_2²) is the inverse root of det(1 + 2Σ) = (1 + 2q)² - 4q²c².
@@ -53,7 +53,7 @@ def erf_kernel():
 
 
 @result(domain=pairs, uses=("signal_propagation.correlation_slope",))
-def relu_kernel():
+def relu_kernel() -> Conjunction:
     """The mean of φ(u_1)φ(u_2) for ReLU: its second derivative in c is q times the density of both at zero.
 
     At c = -1 the mean and its slope vanish, as u_1 and u_2 are never both positive.
@@ -68,7 +68,7 @@ def relu_kernel():
 
 
 @result(domain=pairs, uses=("signal_propagation.correlation_slope",))
-def sine_kernel_form():
+def sine_kernel_form() -> Conjunction:
     """The mean of sin(u_1)sin(u_2) is e^{-q} sinh(qc), and that of cos(u_1)cos(u_2) e^{-q} cosh(qc).
 
     The mean of exp(i(u_1 ± u_2)) is exp(-q(1 ± c)), of which they are half the difference and half the sum.
@@ -81,7 +81,7 @@ def sine_kernel_form():
 
 
 @result(domain=lengths, uses=("signal_propagation.erf_kernel", "signal_propagation.length_slope"))
-def erf_slopes_of_maps():
+def erf_slopes_of_maps() -> Conjunction:
     """For erf, χ(q) = γσ_α²(4/π)/√(1 + 4q) and V'(q) = χ(q)/(1 + 2q)."""
     return Conjunction(
         Identity(gamma * sigma**2 * erf_slopes.subs(c, 1), erf_chi, name=r"\chi_\gamma"),
@@ -110,7 +110,7 @@ ON_EDGE = Domain(
     domain=RATES,
     uses=("signal_propagation.erf_slopes_of_maps", "signal_propagation.chi_is_slope"),
 )
-def convergence_on_the_edge():
+def convergence_on_the_edge() -> Existence:
     """Correlations converge exponentially for χ < 1 and not at χ = 1; lengths do at χ = 1 too, where V'(q*) < 1.
 
     For erf V'(q*) = χ/(1 + 2q*) < 1 for all χ ≤ 1 and q* > 0, whereas the slope of C at c = 1 is χ.
@@ -133,6 +133,6 @@ def convergence_on_the_edge():
     domain=ON_EDGE,
     severity="scope",
 )
-def printed_convergence_on_the_edge():
+def printed_convergence_on_the_edge() -> Identity:
     """As printed, both maps converge sub-exponentially at χ = 1, so that V'(q*) = 1; for erf it is 1/(1 + 2q*)."""
     return Identity(1 / (1 + 2 * q_star), sp.S.One, name=r"\mathcal V'(q^*)")

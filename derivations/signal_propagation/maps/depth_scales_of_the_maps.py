@@ -14,7 +14,7 @@ from __future__ import annotations
 import sympy as sp
 
 from derivations.signal_propagation.maps.closed_forms import erf_kernel_value
-from derivations.signal_propagation.maps.length_and_correlation import (
+from derivations.signal_propagation.maps.length_and_correlation import (  # type: ignore[attr-defined]  # of jet
     at_fixed_point,
     correlation,
     jet,
@@ -62,7 +62,7 @@ root = sp.sqrt(q_star)
 
 
 @result(ledger=("naitsaada2023.u2-expansion-interior",), domain=interior)
-def second_input():
+def second_input() -> Asymptotic:
     """The pre-activation of the second input near a correlation c* < 1."""
     here = c_star + epsilon
     exact = root * (here * z1 + sp.sqrt(1 - here**2) * z2)
@@ -72,7 +72,7 @@ def second_input():
 
 
 @result(ledger=("naitsaada2023.u2-expansion-unit",), domain=unit)
-def second_input_near_one():
+def second_input_near_one() -> Conjunction:
     """The pre-activation of the second input near correlation 1, u_2* = √q* z_1: it moves by √(2q*ε) z_2.
 
     In the text at hand the root ends before ε. That is its transcription: the remainder of the display, O(ε^{3/2}), has
@@ -96,7 +96,7 @@ rate_of = gamma * sigma**2 * jet(u1, 1) * jet(u2, 1)
     domain=pairs,
     uses=("signal_propagation.correlation_slope", "signal_propagation.second_input"),
 )
-def interior_rate():
+def interior_rate() -> Conjunction:
     """A perturbation of a correlation c* < 1 is multiplied by γσ_α²∫∫φ'(u_1*)φ'(u_2*).
 
     The three terms of the paper's last but one line are the first fact: those with φφ'' cancel.
@@ -113,7 +113,7 @@ def interior_rate():
     domain=pairs,
     severity="substantive",
 )
-def printed_interior_rate():
+def printed_interior_rate() -> Identity:
     """As printed, the factor is γσ_α²∫∫φ(u_1*)φ'(u_2*): for the odd φ(x) = x it would be zero."""
     return Identity(correlation.derivative(c).of(x, x), (gamma * sigma**2 * jet(u1) * jet(u2, 1)).of(x, x))
 
@@ -133,7 +133,7 @@ angles = Domain((y,), (), (Cell("an angle", {y: 1}),), hypotheses=(meaning("c = 
     domain=at_fixed_point,
     uses=("signal_propagation.chi_is_slope", "signal_propagation.second_input_near_one"),
 )
-def unit_rate():
+def unit_rate() -> Conjunction:
     """A perturbation of correlation 1 is multiplied by χ, up to O(ε²) for smooth φ and O(ε^{3/2}) for one with a kink.
 
     The first fact is the slope at c = 1. For erf, by its closed form, the remainder is O(ε²). For ReLU with c = cos θ,
@@ -157,7 +157,7 @@ def unit_rate():
     domain=at_fixed_point,
     uses=("signal_propagation.second_input_near_one", "signal_propagation.stein"),
 )
-def unit_steps():
+def unit_steps() -> Conjunction:
     """The steps near correlation 1: with √(2q*ε) z_2 the second derivative gives εq*∫φφ'' z_2², which cancels a part.
 
     -√q*∫φφ'z_1 = -q*(∫φ'² + ∫φφ''), and q*∫φφ'' of the second order is added: what is left is -q*∫φ'².
@@ -180,7 +180,7 @@ def unit_steps():
     ),
     severity="typo",
 )
-def printed_unit_steps():
+def printed_unit_steps() -> Asymptotic:
     """As printed, the second line has the expansion for c* < 1, in which u_2 moves by O(ε).
 
     Its coefficient c*/√(1 - c*²) is not finite at c* = 1, and u_2 moves by O(√ε).
@@ -206,7 +206,7 @@ stable = Domain(
     hypotheses=(RISING,),
     uses=("signal_propagation.length_slope",),
 )
-def length_depth_scale():
+def length_depth_scale() -> Conjunction:
     """The depth scale of lengths: a perturbation of q* is multiplied by V'(q*) = exp(-1/ξ_q) in each layer.
 
     Where V'(q*) ≤ 0 there is no logarithm: for φ = cos it is -γσ_α²e^{-2q*}, at a fixed point that is approached with
@@ -231,7 +231,7 @@ def length_depth_scale():
     hypothesis=RISING_WORDS,
     under=any_slope.with_cells(Cell("V'(q*) > 0", {slope: 1})),
 )
-def printed_length_depth_scale():
+def printed_length_depth_scale() -> Inequality:
     """As printed, the logarithm of V'(q*) is taken, which has to be positive."""
     return Inequality(slope, ">")
 
@@ -252,7 +252,7 @@ linear = Domain(
     domain=linear,
     uses=("signal_propagation.length_slope", "signal_propagation.chi_is_slope"),
 )
-def rates_fall_with_rank():
+def rates_fall_with_rank() -> Conjunction:
     """For a linear network both rates are -log(γσ_α²), and fall as γ rises: convergence gets slower, not faster.
 
     In γ = 1/σ_α² the network comes to the edge of chaos, where the depth scale diverges.
@@ -275,7 +275,7 @@ def rates_fall_with_rank():
     domain=linear,
     severity="substantive",
 )
-def printed_length_rate_rises():
+def printed_length_rate_rises() -> Inequality:
     """As printed, 1/ξ_q rises with γ: for φ(x) = x, 1/ξ_q = -log(γσ_α²)."""
     return Inequality(sp.diff(-sp.log(gamma * sigma**2), gamma), ">")
 
@@ -286,7 +286,7 @@ def printed_length_rate_rises():
     domain=linear,
     severity="substantive",
 )
-def printed_correlation_rate_rises():
+def printed_correlation_rate_rises() -> Inequality:
     """As printed, 1/ξ_c = -log χ rises with γ: for φ(x) = x, χ = γσ_α²."""
     return Inequality(sp.diff(-sp.log(gamma * sigma**2), gamma), ">")
 
@@ -309,7 +309,7 @@ ORDERED = added(ORDERED_WORDS, y)
     hypotheses=(ORDERED,),
     uses=("signal_propagation.unit_rate", "signal_propagation.interior_rate"),
 )
-def correlation_depth_scale():
+def correlation_depth_scale() -> Conjunction:
     """The depth scale of correlations in the ordered phase: 1/ξ_c = -log χ > 0. In the chaotic phase it is -log R."""
     return Conjunction(Inequality(-sp.log(sp.exp(y)), ">"), Identity(-sp.log(sp.exp(y)), -y, name=r"1/\xi_c"))
 
@@ -321,7 +321,7 @@ def correlation_depth_scale():
     hypothesis=ORDERED_WORDS,
     under=ordered,
 )
-def printed_correlation_depth_scale():
+def printed_correlation_depth_scale() -> Inequality:
     """As printed, perturbations vanish at the rate -log χ, which has to be positive."""
     return Inequality(-sp.log(sp.exp(y)), ">")
 
@@ -332,7 +332,7 @@ def printed_correlation_depth_scale():
     hypotheses=(ORDERED,),
     uses=("signal_propagation.correlation_depth_scale",),
 )
-def depth_scale_diverges():
+def depth_scale_diverges() -> Conjunction:
     """The depth scale of correlations diverges to +∞ as χ tends to 1 from below: with χ = e^y it is -1/y > 0."""
     approach = Domain((y,), (), (Cell("χ = e^y < 1", {y: -1}),))
     return Conjunction(
@@ -347,7 +347,7 @@ def depth_scale_diverges():
     hypothesis=ORDERED_WORDS,
     under=ordered,
 )
-def printed_depth_scale_diverges():
+def printed_depth_scale_diverges() -> Inequality:
     """As printed, ξ_c = -1/log χ tends to +∞ from both sides, and so is positive near χ = 1."""
     return Inequality(-1 / y, ">")
 
@@ -366,7 +366,7 @@ erf_rates = Domain(
     domain=erf_rates,
     uses=("signal_propagation.unit_rate", "signal_propagation.erf_slopes_of_maps"),
 )
-def decay_of_correlations():
+def decay_of_correlations() -> Conjunction:
     """Perturbations of correlation 1 vanish as exp(-l/ξ_c) = χ^l, more slowly than exp(-l/ξ_q): for erf, V'(q*) < χ."""
     by_layers = Domain(
         (chi, layer),
@@ -386,7 +386,7 @@ def decay_of_correlations():
     domain=erf_rates,
     severity="typo",
 )
-def printed_decay_of_correlations():
+def printed_decay_of_correlations() -> Inequality:
     """As printed, they are O(e^{-l/ξ_q}): then χ is at most V'(q*), which is χ/(1 + 2q*) for erf."""
     return Inequality(chi, "<=", chi / (1 + 2 * q_star))
 
@@ -396,7 +396,7 @@ def printed_decay_of_correlations():
     domain=pairs,
     uses=("signal_propagation.correlation_slope", "signal_propagation.unit_correlation"),
 )
-def ordered_phase():
+def ordered_phase() -> Existence:
     """In the ordered phase, χ < 1, correlations converge to 1 exponentially, from any start between -1 and 1.
 
     |C'(c)| ≤ χ on all of (-1, 1), as the means of (φ'(u_1) ∓ φ'(u_2))² are not negative: C is a contraction with the
@@ -418,7 +418,7 @@ def ordered_phase():
     domain=at_fixed_point,
     uses=("signal_propagation.chi_is_slope", "signal_propagation.unit_rate"),
 )
-def chaotic_phase():
+def chaotic_phase() -> Existence:
     """In the chaotic phase, χ > 1, correlation 1 is unstable: near it the map multiplies 1 - c by χ > 1.
 
     The fact is the slope at c = 1, which is C'(c) with equal inputs, for every smooth φ.

@@ -83,7 +83,7 @@ inside = Domain(
 
 
 @result(ledger=("naitsaada2023.gaussian-measure",))
-def gaussian_measure():
+def gaussian_measure() -> Identity:
     """The standard normal measure Dz has the mass one: its distribution function tends to 0 and 1.
 
     (1 + erf(x/√2))/2 has the derivative exp(-x²/2)/√(2π).
@@ -96,13 +96,13 @@ def gaussian_measure():
     ledger=("naitsaada2023.correlation-def",),
     domain=Domain((m12, q, q_star), (), (Cell("lengths", {q: 1, q_star: 1}),)),
 )
-def correlation_of_inputs():
+def correlation_of_inputs() -> Definition:
     """The correlation of the pre-activations of two inputs, for lengths that are not zero: q and q* here."""
     return Definition("c^l_{12}", m12 / sp.sqrt(q * q_star))
 
 
 @result(ledger=("naitsaada2023.fixed-point-def",), domain=lengths)
-def fixed_point_of_lengths():
+def fixed_point_of_lengths() -> Identity:
     """A fixed point of the length map, q* = V(q*): the bias for a given one is σ_b² = q*/γ - σ_α²∫φ²(√q*z)Dz."""
     inverse = q / gamma - sigma**2 * jet(u) ** 2
     return Identity(gamma * (sigma**2 * jet(u) ** 2 + inverse), mean(q), name=r"\mathcal V(q^*)")
@@ -113,14 +113,14 @@ def fixed_point_of_lengths():
     domain=at_fixed_point,
     uses=("signal_propagation.fixed_point_of_lengths",),
 )
-def chi_as_mean():
+def chi_as_mean() -> Identity:
     """χ is γσ_α² times the mean of φ'(√q* z)²: the mean squared slope times what a layer does to a length."""
     slope = jet(u_star, 1)
     return Identity(gamma * sigma**2 * slope * slope, gamma * sigma**2 * slope**2, name=r"\chi_\gamma")
 
 
 @result(ledger=("naitsaada2023.edge-of-chaos-def",), domain=variances)
-def edge():
+def edge() -> Identity:
     """The edge of chaos: where χ = γσ_α²μ_1 = 1, which is at σ_α² = 1/(γμ_1)."""
     on_it = variances.with_cells(Cell("μ_1 > 0", {gamma: 1, sigma: 1, sigma_b: 1, sigma_w: 1, mu1: 1}))
     return Identity(
@@ -135,7 +135,7 @@ def edge():
     ledger=("naitsaada2023.full-rank-recovery", "naitsaada2023.variance-rescaling"),
     domain=variances,
 )
-def full_rank():
+def full_rank() -> Conjunction:
     """At γ = 1, and with σ_α² → σ_W²/γ and σ_b² → σ_b²/γ at any γ, both maps are those of full rank.
 
     m_2 and m_12 stand for the means of φ² and φφ. The maps of Poole et al. are σ_W²Eφ² + σ_b² and σ_W²Eφφ + σ_b².
@@ -151,7 +151,7 @@ def full_rank():
 
 
 @result(ledger=("naitsaada2023.eoc-rescaling",), domain=variances, uses=("signal_propagation.full_rank",))
-def rescaled_edge():
+def rescaled_edge() -> Identity:
     """The edge of chaos is the same curve in γσ_α² and γσ_b² for every γ, as fixed points and χ depend on these alone.
 
     So a low-rank network on the curve has the variances of the full-rank one divided by γ, and drawn with axes
@@ -171,7 +171,7 @@ def rescaled_edge():
     domain=at_fixed_point,
     uses=("signal_propagation.fixed_point_of_lengths",),
 )
-def unit_correlation():
+def unit_correlation() -> Conjunction:
     """Correlation 1 is a fixed point: with u_2 = u_1, C(1) = V(q*)/q*."""
     equal = gamma / q_star * (sigma**2 * jet(u_star) ** 2 + sigma_b**2)
     at_one = gamma / q_star * (sigma**2 * jet(u_star) * jet(u_star) + sigma_b**2)
@@ -188,7 +188,7 @@ def unit_correlation():
         (q_star, c), (), (Cell("all", {q_star: 1}),), conditions=(c < 1, c > -1), hypotheses=(SMOOTH, INSIDE)
     ),
 )
-def stein():
+def stein() -> Conjunction:
     """Stein's rule for φ and for the products G and H of the paper.
 
     It holds for absolutely continuous F that does not grow too fast: for a kink, not for a jump.
@@ -210,7 +210,7 @@ def stein():
     domain=pairs,
     uses=("signal_propagation.unit_correlation",),
 )
-def raw_slope():
+def raw_slope() -> Identity:
     """The derivative of the correlation map under the integral, before Stein's rule."""
     root = sp.sqrt(q_star)
     inner = root * z1 - root * c / sp.sqrt(1 - c**2) * z2
@@ -226,7 +226,7 @@ def raw_slope():
     domain=pairs,
     uses=("signal_propagation.raw_slope", "signal_propagation.stein"),
 )
-def correlation_slope():
+def correlation_slope() -> Identity:
     """The slope of the correlation map, C'(c) = γσ_α²∫∫φ'(u_1)φ'(u_2), for every smooth φ."""
     return Identity(
         correlation.derivative(c), gamma * sigma**2 * jet(u1, 1) * jet(u2, 1), name=r"\partial_cC(c)"
@@ -238,7 +238,7 @@ def correlation_slope():
     domain=at_fixed_point,
     uses=("signal_propagation.correlation_slope", "signal_propagation.chi_as_mean"),
 )
-def chi_is_slope():
+def chi_is_slope() -> Conjunction:
     """χ is the slope of the correlation map at c = 1, for every smooth φ.
 
     At c = 1, u_2 = u_1 in C'(c). The second fact is an activation with a kink, ReLU, by its closed form
@@ -256,7 +256,7 @@ def chi_is_slope():
     domain=lengths,
     uses=("signal_propagation.stein",),
 )
-def length_slope():
+def length_slope() -> Identity:
     """The slope of the length map, V'(q) = γσ_α²(∫φ'² + ∫φ''φ): what multiplies a small perturbation of q*."""
     value = gamma * sigma**2 * (jet(u, 1) ** 2 + jet(u) * jet(u, 2))
     return Identity(length.derivative(q), value, name=r"\mathcal V'(q)")
@@ -267,7 +267,7 @@ def length_slope():
     domain=lengths,
     uses=("signal_propagation.length_slope",),
 )
-def length_expansion():
+def length_expansion() -> Conjunction:
     """The expansion of the length map to first order in ε, each of its steps with the factor σ_α²."""
     first = gamma * sigma**2 * jet(u) * jet(u, 1) * z1 / sp.sqrt(q)
     return Conjunction(
@@ -282,6 +282,6 @@ def length_expansion():
     domain=lengths,
     severity="typo",
 )
-def printed_length_expansion():
+def printed_length_expansion() -> Identity:
     """As printed in the fourth and fifth lines, the coefficient of ε is γ∫φ'φ z/√q, without σ_α²."""
     return Identity(length.derivative(q), gamma * jet(u) * jet(u, 1) * z1 / sp.sqrt(q))

@@ -7,6 +7,8 @@ where r_l ≤ N_{l-1} (naitsaada2023, Sec. 1, App. A.2-A.4).
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from derivations.signal_propagation.symbols import (
@@ -57,7 +59,7 @@ h = C @ A @ p + C @ ones @ b
 
 
 @result(ledger=("naitsaada2023.full-rank-init",))
-def full_rank_start():
+def full_rank_start() -> Conjunction:
     """The full-rank initialisation: independent entries of variance σ_W²/N_{l-1}, by covariances in directions."""
     bilinear = (left.T @ W_full @ right).scalar()
     return Conjunction(
@@ -75,18 +77,18 @@ def full_rank_start():
 
 
 @result(ledger=("naitsaada2023.forward-recursion",))
-def forward_recursion():
+def forward_recursion() -> MatrixIdentity:
     """The forward pass h^(l) = W^(l)z^(l) + b^(l), in coordinates and as matrices, with z^(l) of N_{l-1} entries."""
     summed = sum_over(i, sum_over(j, entry(W_full, i, j) * (basis(j).T @ p).scalar() * basis(i)))
     return MatrixIdentity(summed + b_full, W_full @ p + b_full, SIZES, name="h^{(l)}")
 
 
 @result(ledger=("naitsaada2023.length-covariance-def", "naitsaada2023.overlap-matrix-def"))
-def lengths_and_overlaps():
+def lengths_and_overlaps() -> Conjunction:
     """Length and covariance of pre-activations as sums over units, and by the coefficients z."""
     first, second = C @ z, C @ other
 
-    def over_units(x, y):
+    def over_units(x: Any, y: Any) -> Any:
         return sum_over(i, (basis(i).T @ x).scalar() * (basis(i).T @ y).scalar()) / n * eye(1)
 
     return Conjunction(
@@ -96,14 +98,14 @@ def lengths_and_overlaps():
 
 
 @result(ledger=("naitsaada2023.low-rank-weight",))
-def low_rank_weight():
+def low_rank_weight() -> MatrixIdentity:
     """The low-rank weight Σ_k C_k α_k· is the product CA."""
     summed = sum_over(k_, C @ basis(k_) @ basis(k_).T @ A)
     return MatrixIdentity(summed, C @ A, SIZES, name="W^{(l)}")
 
 
 @result(ledger=("naitsaada2023.weight-columns",))
-def weight_columns():
+def weight_columns() -> MatrixIdentity:
     """A column of the low-rank weight is Σ_k α_kj C_k, with all of its r terms.
 
     In the text at hand the last of the three columns of the display lacks its dots; the two others have them.
@@ -119,7 +121,7 @@ NARROW = added("r_l ≤ N_{l-1}")
 @result(
     ledger=("naitsaada2023.rank-claim",), hypotheses=(NARROW,), uses=("signal_propagation.low_rank_weight",)
 )
-def rank():
+def rank() -> Existence:
     """The low-rank weight has the rank r_l almost surely if r_l ≤ N_{l-1}, and otherwise N_{l-1}.
 
     C has full column rank, and so has A if its rows are independent: the mean Gram determinant of two of them is
@@ -144,13 +146,13 @@ def rank():
     hypothesis="r_l ≤ N_{l-1}",
     under=widths.restrict(r <= N_in, words="r_l ≤ N_{l-1}"),
 )
-def printed_rank():
+def printed_rank() -> Inequality:
     """As printed, the rank is r_l, which is no more than the number N_{l-1} of columns."""
     return Inequality(r, "<=", N_in)
 
 
 @result(ledger=("naitsaada2023.c-matrix-law",))
-def haar_columns():
+def haar_columns() -> Conjunction:
     """The columns of C: orthonormal, with entries of mean zero and variance 1/N, but not independent.
 
     Under Haar's measure the fourth moments are 3/(N(N+2)), and squares in one row have the mean product 1/(N(N+2)),
@@ -166,7 +168,7 @@ def haar_columns():
 
 
 @result(ledger=("naitsaada2023.bias-definition",))
-def shared_bias():
+def shared_bias() -> MatrixIdentity:
     """The bias b(C_1 + … + C_r) with one scalar b a layer: its covariance given C is σ_b²C11ᵀCᵀ."""
     vector_of = C @ ones @ b
     return MatrixIdentity(
@@ -179,7 +181,7 @@ def shared_bias():
 
 
 @result(ledger=("naitsaada2023.preactivation-decomposition",), uses=("signal_propagation.low_rank_weight",))
-def coefficients():
+def coefficients() -> MatrixIdentity:
     """The pre-activations are Cz with coefficients z, which the layer before and the bias give."""
     inside = A @ p + ones @ b
     return MatrixIdentity(
@@ -188,7 +190,7 @@ def coefficients():
 
 
 @result(ledger=("naitsaada2023.row-decomposition",), uses=("signal_propagation.coefficients",))
-def rows():
+def rows() -> MatrixIdentity:
     """One pre-activation is the inner product of z with a row of C."""
     unit_row = C.T @ left
     return MatrixIdentity(left.T @ (C @ z), z.T @ unit_row, SIZES, name="h_j")
@@ -198,7 +200,7 @@ def rows():
     ledger=("naitsaada2023.preactivation-law-claim",),
     uses=("signal_propagation.coefficients", "signal_propagation.shared_bias"),
 )
-def preactivation_covariance():
+def preactivation_covariance() -> Conjunction:
     """Given C and h^(l-1) the pre-activations are exactly normal, in the span of the columns of C.
 
     h is linear in the normal A and b. Its covariance C(s I + σ_b²11ᵀ)Cᵀ, with s = σ_α²|φ(h)|²/N_{l-1}, is not
@@ -214,7 +216,7 @@ def preactivation_covariance():
 
 
 @result(ledger=("naitsaada2023.length-pythagoras",), uses=("signal_propagation.lengths_and_overlaps",))
-def pythagoras():
+def pythagoras() -> MatrixIdentity:
     """The length is that of the coefficients, |h|² = |z|², as the columns of C are orthonormal."""
     first = C @ z
     return MatrixIdentity(
@@ -227,14 +229,14 @@ def pythagoras():
 
 
 @result(ledger=("naitsaada2023.length-average-form",), uses=("signal_propagation.pythagoras",))
-def length_as_average():
+def length_as_average() -> Identity:
     """The length is γ times the average of the squared coefficients, r = γN; here for two of them."""
     total = z1**2 + z2**2
     return Identity(total / N_out, gamma / (gamma * N_out) * total, on=squares, name="q^l")
 
 
 @result(ledger=("naitsaada2023.overlap-sum",), uses=("signal_propagation.lengths_and_overlaps",))
-def overlap():
+def overlap() -> Conjunction:
     """The overlap of two inputs is that of their coefficients; terms of different columns vanish by orthogonality."""
     first, second = C @ z, C @ other
     return Conjunction(
@@ -253,7 +255,7 @@ def overlap():
     domain=Domain((z1, z2, N_out), (), (Cell("N > 0", {N_out: 1}),)),
     severity="typo",
 )
-def printed_overlap():
+def printed_overlap() -> Identity:
     """As printed, the second sum has the terms k = p once more: for one column of length one, and so C_1² = 1.
 
     z_1 and z_2 are the coefficients of the two inputs.

@@ -12,6 +12,8 @@ numbers for φ(h_j) needs, though the h_j are dependent (naitsaada2023, App. A.1
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from derivations.signal_propagation.network.model import (
@@ -45,7 +47,7 @@ from symdyn.calculus.matrix import Rules, eye, gaussian_mean, rule, vector
 from symdyn.calculus.matrix.rules import Declaration
 from symdyn.catalogue.result import printed, result
 from symdyn.statements.domain import Cell, Domain
-from symdyn.statements.hypothesis import added, meaning, stated
+from symdyn.statements.hypothesis import Hypothesis, added, meaning, stated
 from symdyn.statements.kinds import Conjunction, Existence, Identity, InDistribution, Limit
 from symdyn.statements.matrix import MatrixIdentity
 from symdyn.statements.probability import InProbability
@@ -56,7 +58,7 @@ scalars = (N, gamma, s, s12, s22, sigma_b, kappa)
 PSD = meaning("s_12 is a covariance", s12)
 
 
-def with_bias(value: int, *hypotheses, words: str) -> Domain:
+def with_bias(value: int, *hypotheses: Hypothesis, words: str) -> Domain:
     return Domain(
         scalars,
         (),
@@ -104,21 +106,21 @@ size22 = scale**2 / m * (p2.T @ p2).scalar()
 full = size2 + bias_scale**2
 
 
-def squared(v):
+def squared(v: Any) -> Any:
     return (v.T @ v).scalar()
 
 
-def spread(v, law):
+def spread(v: Any, law: Any) -> Any:
     """The variance of |v|² over the weights."""
     return gaussian_mean(sp.expand(squared(v) ** 2), law) - gaussian_mean(squared(v), law) ** 2
 
 
-def overlap_spread(v, w, law):
+def overlap_spread(v: Any, w: Any, law: Any) -> Any:
     product = (v.T @ w).scalar()
     return gaussian_mean(sp.expand(product**2), law) - gaussian_mean(product, law) ** 2
 
 
-def number(x):
+def number(x: Any) -> Any:
     return x * eye(1)
 
 
@@ -178,7 +180,7 @@ def sphere() -> tuple[Identity | Limit, ...]:
 
 
 @result(ledger=("naitsaada2023.z-conditional-law",), uses=("signal_propagation.coefficients",))
-def law_of_coefficients():
+def law_of_coefficients() -> Conjunction:
     """Given h^(l-1), a coefficient z_k is normal with variance σ_α²N⁻¹Σφ(h_j)² + σ_b², exactly and at any width.
 
     z_k is linear in independent normal variables. The second fact is the covariance of two of them for one shared bias.
@@ -196,7 +198,7 @@ def law_of_coefficients():
 
 
 @result(ledger=("naitsaada2023.z-covariance",), uses=("signal_propagation.law_of_coefficients",))
-def covariance_of_inputs():
+def covariance_of_inputs() -> MatrixIdentity:
     """The covariance of one coefficient for two inputs, given the layer before."""
     row = vector("u", m, r"\alpha_1")
     law = {row: scale**2 / m, one_bias: bias_scale**2}
@@ -209,7 +211,7 @@ def covariance_of_inputs():
 
 
 @result(ledger=("naitsaada2023.length-chi2-sum",), uses=("signal_propagation.law_of_coefficients",))
-def terms_of_the_length():
+def terms_of_the_length() -> Conjunction:
     """Given h^(l-1), N q^l is a sum of r squares z_k², each v = s + σ_b² times a χ² variable of one degree of freedom.
 
     Mean and mean square of z_k²/v are 1 and 3. They are independent where the bias coefficients are; with one shared
@@ -238,7 +240,7 @@ def terms_of_the_length():
     domain=apart,
     uses=("signal_propagation.law_of_coefficients", "signal_propagation.length_as_average"),
 )
-def length_concentrates():
+def length_concentrates() -> InProbability:
     """With independent bias coefficients the length tends to γ Var z_1 in probability, given the layer before.
 
     The facts about |z|² are for one shared bias and for independent ones: they differ in the variance.
@@ -260,7 +262,7 @@ def length_concentrates():
     hypothesis=INDEPENDENT_WORDS,
     under=apart,
 )
-def printed_length_concentrates():
+def printed_length_concentrates() -> Limit:
     """As printed, the law of large numbers holds for z_k²: the variance of q^l tends to zero."""
     return Limit(variance_of_length, N, sp.oo, sp.S.Zero)
 
@@ -268,7 +270,7 @@ def printed_length_concentrates():
 @result(
     ledger=("naitsaada2023.z-marginal-law",), domain=apart, uses=("signal_propagation.length_concentrates",)
 )
-def coefficients_are_independent():
+def coefficients_are_independent() -> Conjunction:
     """With independent bias coefficients z is N(0, (q/γ)I) with q/γ = s + σ_b²; and h_j, given C, as below.
 
     The first fact is the covariance of z with independent b_k. With one shared b it would be s I + σ_b²11ᵀ.
@@ -293,7 +295,7 @@ def coefficients_are_independent():
     hypothesis=INDEPENDENT_WORDS,
     under=apart,
 )
-def printed_coefficients_are_independent():
+def printed_coefficients_are_independent() -> Identity:
     """As printed, the covariance of two coefficients is zero; it is κσ_b²."""
     return Identity(kappa * sigma_b**2, sp.S.Zero * s, name=r"\mathrm{Cov}(z_1,z_2)")
 
@@ -306,7 +308,7 @@ row_domain = Domain((N, gamma), (), (Cell("γ, N > 0", {N: 1, gamma: 1}),), cond
     domain=row_domain,
     uses=("signal_propagation.rows", "signal_propagation.haar_columns"),
 )
-def law_of_an_entry():
+def law_of_an_entry() -> InDistribution:
     """The squared length of a row of C tends to γ in probability, and h_j is N(0, q) in the limit, q = |h|²/N.
 
     The entries of a row are not independent, and Lemma A.1 does not apply, but its variance is 2r(N - r)/(N²(N + 2)).
@@ -334,7 +336,7 @@ def law_of_an_entry():
     domain=apart,
     uses=("signal_propagation.length_concentrates", "signal_propagation.law_of_an_entry"),
 )
-def length_map_limit():
+def length_map_limit() -> InDistribution:
     """The length map: with independent bias coefficients q^l tends to γ(σ_α²∫φ²(√q z)Dz + σ_b²) in probability.
 
     Given the layer before it tends to γ(s + σ_b²), and s = σ_α²N⁻¹Σφ(h_j)² to σ_α²∫φ²(√q z)Dz, as the coordinates of h,
@@ -359,7 +361,7 @@ def length_map_limit():
     hypothesis=INDEPENDENT_WORDS,
     under=apart,
 )
-def printed_length_map():
+def printed_length_map() -> Limit:
     """As printed, q^l is a number: its variance over weights and bias tends to zero. It tends to 2γ²κ²σ_b⁴."""
     return Limit(variance_of_length, N, sp.oo, sp.S.Zero)
 
@@ -373,7 +375,7 @@ def printed_length_map():
         "signal_propagation.law_of_an_entry",
     ),
 )
-def covariance_map_limit():
+def covariance_map_limit() -> InDistribution:
     """The covariance map: q_12 tends to γ(σ_α²∫∫φ(u_1)φ(u_2) + σ_b²) in probability, for independent bias coefficients.
 
     Two inputs make two vectors h = Cz and h' = Cz', the columns of a random frame in the plane that they span: their
@@ -405,7 +407,7 @@ def covariance_map_limit():
     hypothesis=INDEPENDENT_WORDS,
     under=apart,
 )
-def printed_covariance_map():
+def printed_covariance_map() -> Limit:
     """As printed, q_12 is a number: its variance tends to zero."""
     return Limit(variance_of_overlap, N, sp.oo, sp.S.Zero)
 
@@ -416,7 +418,7 @@ def printed_covariance_map():
     domain=shared,
     severity="typo",
 )
-def printed_overlap_lln():
+def printed_overlap_lln() -> Limit:
     """As printed, the mean overlap tends to γ times the variance s_22 + σ_b² of the second input alone."""
     return Limit(mean_overlap, N, sp.oo, gamma * (s22 + sigma_b**2))
 
@@ -426,7 +428,7 @@ def printed_overlap_lln():
     domain=apart,
     uses=("signal_propagation.covariance_map_limit", "signal_propagation.length_map_limit"),
 )
-def correlation_map_limit():
+def correlation_map_limit() -> Conjunction:
     """The correlation map at the fixed point of the lengths is the covariance map over q*, for independent biases.
 
     q_12/√(q_11 q_22) with both lengths q* = γ(s + σ_b²): the last fact is that it is 1 for equal inputs.
@@ -451,7 +453,7 @@ def correlation_map_limit():
     hypothesis=INDEPENDENT_WORDS,
     under=apart,
 )
-def printed_correlation_map():
+def printed_correlation_map() -> Limit:
     """As printed, c^l is a number when both lengths are q*: the variance of q_12/q* tends to zero."""
     return Limit(variance_of_overlap / (gamma * variance_of_z) ** 2, N, sp.oo, sp.S.Zero)
 
@@ -466,7 +468,7 @@ terms = Domain(
 
 
 @result(ledger=("naitsaada2023.lemma-a1",), domain=terms)
-def sum_of_squares():
+def sum_of_squares() -> InProbability:
     """Lemma A.1: the sum of γn squares of independent N(0, 1/n) variables tends to γ in probability.
 
     Their mean is γ, their variance 2γ/n; n is called N.
@@ -489,7 +491,7 @@ def sum_of_squares():
 @result(
     ledger=("naitsaada2023.lemma-a1-variance",), domain=terms, uses=("signal_propagation.sum_of_squares",)
 )
-def variance_of_square():
+def variance_of_square() -> Conjunction:
     """C² of a N(0, 1/n) variable has the mean 1/n and the variance 2/n², so that √2/n is its standard deviation."""
     v = vector("w", 1, "C")
     law = {v: 1 / n}
@@ -506,7 +508,7 @@ def variance_of_square():
     domain=terms,
     severity="typo",
 )
-def printed_variance_of_square():
+def printed_variance_of_square() -> Identity:
     """As printed, the variance is √2/n; by E C⁴ = 3/n² it is 3/n² - 1/n²."""
     return Identity(3 / N**2 - (1 / N) ** 2, sp.sqrt(2) / N)
 
@@ -520,7 +522,7 @@ standardised = sp.sqrt(N) * (x - gamma) / sp.sqrt(2 * gamma)
     domain=threshold,
     uses=("signal_propagation.sum_of_squares",),
 )
-def distribution_limit():
+def distribution_limit() -> Existence:
     """The distribution function tends to the step at γ everywhere but at γ itself, where it tends to 1/2.
 
     The standardised threshold √n(x - γ)/√(2γ) has the square n(x - γ)²/(2γ) → ∞ for x ≠ γ, and is 0 for x = γ, where
@@ -550,6 +552,6 @@ def distribution_limit():
     domain=terms,
     severity="scope",
 )
-def printed_distribution_limit():
+def printed_distribution_limit() -> Identity:
     """As printed, F(γ) → 1, where the standardised threshold is 0 for every n: the normal distribution gives 1/2."""
     return Identity((1 + sp.erf(standardised.subs(x, gamma) / sp.sqrt(2))) / 2, sp.S.One, name=r"F(\gamma)")

@@ -11,7 +11,13 @@ Bias coefficients are independent: with one bias for all directions, as printed,
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from numerics.lab.claims import (
+    Claim,
+    Measurements,
     at_most,
     between,
     mean,
@@ -21,6 +27,9 @@ from numerics.lab.claims import (
     relative_deviations,
 )
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURE = {
     "gammas": [0.25, 1.0],
@@ -39,7 +48,7 @@ SCALES = {
 }
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     curve = [
         {"part": "curve", "gamma": gamma, "bias": bias} for gamma in cfg["gammas"] for bias in cfg["bias"]
     ]
@@ -52,11 +61,11 @@ def cells(cfg):
     return curve + networks
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [(_point if cell["part"] == "curve" else _network)(cell, cfg) for cell in batch]
 
 
-def _point(cell, cfg):
+def _point(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """One point of the curve, in rescaled axes."""
     from derivations.signal_propagation.evaluators.length_and_correlation import chi, edge_of_chaos
 
@@ -74,7 +83,7 @@ def _point(cell, cfg):
     )
 
 
-def _network(cell, cfg):
+def _network(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """χ in the layers of one network."""
     import numpy as np
     import torch
@@ -109,7 +118,7 @@ def _network(cell, cfg):
     return Cell(cell, values, {})
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """The two curves are one, and networks on it have χ = 1."""
     curve, networks = measured.where(part="curve"), measured.where(part="network")
     low, full = (curve.where(gamma=gamma) for gamma in curve.distinct("gamma"))
@@ -182,7 +191,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     """The curve in both pairs of axes, with the networks on it coloured by their χ."""
     from matplotlib.colors import TwoSlopeNorm
 
@@ -228,5 +237,5 @@ def figure(results):
         "random_matrices.mean_squared_singular_value",
     ),
 )
-def edge():
+def edge() -> Plan:
     return Plan(SCALES, cells, run, figure, claims, {}, batch=16)

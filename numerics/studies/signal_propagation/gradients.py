@@ -17,9 +17,15 @@ seen, which networks of this width do not reach close to the edge, where slopes 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, at_most, mean, mean_and_stderr
+from numerics.lab.claims import Claim, Measurements, at_least, at_most, mean, mean_and_stderr
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # γσ_α², "edge" being its value on the edge of chaos.
 FIGURE = {
@@ -40,15 +46,15 @@ DIMS = {"log_norm": ("layer",)}
 CLOSE, RELATIVE, STRAIGHT = 0.05, 0.05, 0.99
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"weights": weights, "seed": seed} for weights in cfg["weights"] for seed in cfg["seeds"]]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_network(cell, cfg) for cell in batch]
 
 
-def _network(cell, cfg):
+def _network(cell: Mapping[str, Any], cfg: Mapping[str, Any]) -> Cell:
     """The logarithm of the squared norm of the gradient in each layer of one network, and its line."""
     import numpy as np
     import torch
@@ -82,7 +88,7 @@ def _network(cell, cfg):
         inside, z = layer.C.T @ delta, phi(below)
         norms.append(scale + math.log(((inside.T @ inside) * (z.T @ z)).sum()))
         delta = phi.derivative(below) * (layer.A.T @ inside)
-    norms = np.array(norms[::-1])
+    norms = np.array(norms[::-1])  # type: ignore[assignment]  # the list becomes an array
     low, high = cfg["fitted"]
     count = np.arange(1, cfg["depth"] + 1)
     inside = slice(low - 1, high)
@@ -97,7 +103,7 @@ def _network(cell, cfg):
     return Cell(cell, values, {"log_norm": norms})
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Lines with the slope -log χ, vanishing below the edge, growing above it, of one scale on it."""
     off, slopes = [], {}
     for weights in measured.distinct("weights"):
@@ -148,7 +154,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     """The logarithm of the norm against the layer, with the lines of slope -log χ."""
     import numpy as np
     from matplotlib import colormaps
@@ -183,5 +189,5 @@ def figure(results):
     title="The norm of the gradient over 250 low-rank layers, on embedded digits",
     confronts=("signal_propagation.gradient_by_depth", "signal_propagation.gradient_phases"),
 )
-def gradient_norm():
+def gradient_norm() -> Plan:
     return Plan(SCALES, cells, run, figure, claims, DIMS)

@@ -12,10 +12,16 @@ Depth enters as L/ξ_c. "Deep" is beyond ten of it, "shallow" within three.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from numerics.lab.claims import at_least, mean_at_least, mean_at_most, rank_correlation
+from numerics.lab.claims import Claim, Measurements, at_least, mean_at_least, mean_at_most, rank_correlation
 from numerics.lab.study import Cell, Plan, study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURE = {
     "width": 128,
@@ -46,7 +52,7 @@ RECORDS = 20
 TRAINED, SHALLOW, DEEP = 0.5, 3.0, 10.0
 
 
-def cells(cfg):
+def cells(cfg: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"factor": factor, "depth": depth, "seed": seed}
         for factor in cfg["factors"]
@@ -55,11 +61,11 @@ def cells(cfg):
     ]
 
 
-def run(batch, cfg, device, resume):
+def run(batch: list[dict[str, Any]], cfg: Mapping[str, Any], device: str, resume: Path) -> list[Cell]:
     return [_network(cell, cfg, device) for cell in batch]
 
 
-def _network(cell, cfg, device):
+def _network(cell: Mapping[str, Any], cfg: Mapping[str, Any], device: str) -> Cell:
     """The training and test accuracy of one network after its training, and its depth scale."""
     import numpy as np
     import torch
@@ -88,7 +94,7 @@ def _network(cell, cfg, device):
     X, X_test = (torch.as_tensor(x, dtype=torch.float32, device=device) for x in (data.X, data.X_test))
     y, y_test = (torch.as_tensor(x, device=device) for x in (data.y, data.y_test))
     optimiser = torch.optim.SGD(network.parameters(), cfg["rate"] / cell["depth"], momentum=0.9)
-    records, every = [], max(1, cfg["steps"] // RECORDS)
+    records, every = [], max(1, cfg["steps"] // RECORDS)  # type: ignore[var-annotated]  # accuracies
     for step in range(cfg["steps"]):
         chosen = torch.randint(len(X), (cfg["batch"],), generator=generator).to(device)
         outputs = network(X[chosen])
@@ -110,14 +116,14 @@ def _network(cell, cfg, device):
     )
 
 
-def claims(measured):
+def claims(measured: Measurements) -> list[Claim]:
     """Networks of few depth scales are trained, those of many are not."""
     shallow = [row.values["train"] for row in measured if row.values["in_depth_scales"] <= SHALLOW]
     deep = [row.values["train"] for row in measured if row.values["in_depth_scales"] >= DEEP]
     deepest = measured.where(depth=max(measured.distinct("depth")))
     edge = deepest.where(factor=1.0)
     low = deepest.where(factor=min(measured.distinct("factor")))
-    groups = {}
+    groups: dict[tuple[float], list[float]] = {}
     for row in measured:
         if row.values["in_depth_scales"] > 0:
             groups.setdefault((row.values["in_depth_scales"],), []).append(row.values["train"])
@@ -160,7 +166,7 @@ def claims(measured):
     ]
 
 
-def figure(results):
+def figure(results: Sequence[Cell]) -> Figure:
     """Training accuracy against L/ξ_c, and against depth."""
     from matplotlib import colormaps
 
@@ -200,5 +206,5 @@ def figure(results):
     title="The depth at which low-rank tanh networks still train on embedded digits, against their depth scale",
     confronts=("signal_propagation.correlation_depth_scale", "signal_propagation.depth_scale_diverges"),
 )
-def trainable_depth():
+def trainable_depth() -> Plan:
     return Plan(SCALES, cells, run, figure, claims, DIMS, batch=6)

@@ -170,7 +170,7 @@ def _trained(
         step=cfg["horizon"] / count,
         steps=count,
         record=range(0, count + 1, count // cfg["records"]),
-        observe=lambda network: {"A": network.A, "W": network.W},  # type: ignore[attr-defined]  # of this network
+        observe=lambda network: {"A": network.A, "W": network.W},
     )
     A, W = path["A"], path["W"]
     one, turned = np.eye(2), (0, 1, 3, 2)
