@@ -83,5 +83,6 @@ def test_the_gallery_shows_every_study() -> None:
 
 def test_links_between_files_lead_somewhere() -> None:
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
-        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
+        prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

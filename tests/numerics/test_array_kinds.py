@@ -201,7 +201,7 @@ def found_entries() -> dict:
 
 FOUND = found_entries()
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-ARRAYS = ("object", "np.ndarray", "torch.Tensor", "Sequence[float]", inspect.Parameter.empty)
+ARRAYS = ("Any", "Array", "object", "np.ndarray", "torch.Tensor", "Sequence[float]", inspect.Parameter.empty)
 
 
 def test_every_entry_is_in_a_table():
