@@ -49,7 +49,7 @@ PAIRS = {
     "seeds": {"shared": 5, "independent": 12},
 }
 SCALES = {
-    "smoke": {**PAIRS, "width": 500, "depth": 10, "seeds": {"shared": 8, "independent": 20}},
+    "smoke": {**PAIRS, "depth": 6, "seeds": {"shared": 12, "independent": 12}},
     "laptop": PAIRS,
     "paper": PAIRS,
 }

@@ -38,7 +38,7 @@ FIGURE = {
     "seeds": [0, 1, 2, 3],
 }
 SCALES = {
-    "smoke": {**FIGURE, "width": 200, "weights": ["0.4", "edge", "4.0"], "depth": 120, "fitted": [20, 100]},
+    "smoke": {**FIGURE, "weights": ["0.4", "edge", "4.0"], "depth": 120, "fitted": [20, 100]},
     "laptop": {**FIGURE, "width": 300},
     "paper": FIGURE,
 }
