@@ -66,6 +66,7 @@ def test_every_evaluator_is_tied_to_results_that_exist():
 GENERAL = {
     "DriftRecorder": "follows any quantity",
     "shape_of": "describes a curve of losses",
+    "SpectralMoments": "what `spectral_moments` returns",
     "singular_values": "of the Jacobian of any network",
     "spectral_moments": "of the Jacobian of any network, of which results state the limit",
     "gradient_norms": "of any network, of which results state the limit",
