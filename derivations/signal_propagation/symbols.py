@@ -25,6 +25,7 @@ kappa = words.scalar(
 s = words.scalar("s", "s", "σ_α² times the mean of φ², the variance that the weights give to a coefficient")
 s12 = words.scalar("s12", "s_{12}", "σ_α² times the mean of φ(h_1)φ(h_2) for two inputs")
 s22 = words.scalar("s22", "s_{22}", "σ_α² times the mean of φ(h_2)² for the second input")
+unseen = words.scalar("unseen", r"s_{22\mid 1}", "what is left of s_22 when the first input is known")
 m2 = words.scalar("m2", r"E\phi^2", "the mean of φ² over a normal variable of variance q")
 m12 = words.scalar("m12", r"E\phi\phi", "the mean of φ(u_1)φ(u_2)")
 N = words.scalar("N", "N", "width")

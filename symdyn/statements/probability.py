@@ -15,7 +15,7 @@ from symdyn.calculus.formula import formula
 from symdyn.calculus.means import Mean
 from symdyn.statements.domain import Domain
 from symdyn.statements.inference import Rule, where
-from symdyn.statements.kinds import Identity, Limit, Statement, typeset
+from symdyn.statements.kinds import Identity, Inequality, Limit, Statement, typeset
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class MeanOfSquare(Rule):
 
 @dataclass(frozen=True)
 class InProbability(Rule):
-    """A quantity tends to a number in probability, by Chebyshev: its mean tends to it and its variance to zero.
+    """A quantity tends to a number in probability, by Chebyshev: its mean tends to it, and its variance, which is not
+    negative, to zero.
 
     `mean` and `variance` are those of the quantity as functions of a variable that tends to infinity, the others fixed;
     `moments` are the statements by which they are what they are. `name` is the LaTeX of the quantity.
@@ -61,6 +62,7 @@ class InProbability(Rule):
     def premises(self) -> Iterator[Statement]:
         yield from self.moments
         yield Limit(self.mean, self.variable, sp.oo, self.limit, on=self.on)
+        yield Inequality(self.variance, ">=", on=self.on)
         yield Limit(self.variance, self.variable, sp.oo, sp.S.Zero, on=self.on)
 
     def lacks(self) -> str:

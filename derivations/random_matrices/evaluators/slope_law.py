@@ -113,6 +113,9 @@ def slope_law(phi: Activation, q: float, refine: int = 1) -> SlopeLaw:
         q: the length of the pre-activations.
         refine: the rule has as many times the panels, to see what its error is.
 
+    Returns:
+        A `SlopeLaw`. Its transforms are good to about 1e-9 of themselves where the argument is close to the law.
+
     Raises:
         ValueError: a slope that is not settled by interpolation between its kinks.
     """

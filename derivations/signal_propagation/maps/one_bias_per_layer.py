@@ -43,6 +43,7 @@ from derivations.signal_propagation.symbols import (
     s,
     s12,
     s22,
+    unseen,
 )
 from symdyn.calculus.matrix import gaussian_mean
 from symdyn.catalogue.result import result
@@ -52,12 +53,16 @@ from symdyn.statements.kinds import Conjunction, Existence, Identity, Inequality
 from symdyn.statements.matrix import MatrixIdentity
 from symdyn.statements.probability import InProbability
 
-GIVEN = meaning("b is the value of the bias of the layer, and s_12 a covariance", bias, s12)
+GIVEN = meaning("b is the value of the bias of the layer, and s_12 a covariance", bias, s12, s22, unseen)
 given = Domain(
-    (N, gamma, s, s12, s22, bias),
+    (N, gamma, s, s12, unseen, bias),
     (),
-    (Cell("any b", {N: 1, gamma: 1, s: 1, s22: 1}),),
+    (
+        Cell("two inputs", {N: 1, gamma: 1, s: 1, unseen: 1}),
+        Cell("parallel inputs", {N: 1, gamma: 1, s: 1}, {unseen: 0}),
+    ),
     conditions=(gamma <= 1,),
+    let={s22: s12**2 / s + unseen},  # Cauchy and Schwarz: a covariance is not any number
     hypotheses=(GIVEN,),
 )
 by_weights = {A: scale**2 / m}
