@@ -301,6 +301,7 @@ slopes = Domain(
     (q, q_next, gamma, sigma),
     (),
     (Cell("lengths", {q: 1, q_next: 1, gamma: 1, sigma: 1}),),
+    conditions=(gamma <= 1,),
     hypotheses=(INDEPENDENT, stated("Sec. 1", "lengths are positive", q, q_next)),
 )
 

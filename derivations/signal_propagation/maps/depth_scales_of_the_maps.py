@@ -11,6 +11,8 @@ contribute at the same order; what they add up to is χε (naitsaada2023, Sec. 2
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from derivations.signal_propagation.maps.closed_forms import erf_kernel_value
@@ -110,7 +112,7 @@ def interior_rate() -> Conjunction:
 @printed(
     "naitsaada2023.corr-perturbation-interior",
     quote=r"\epsilon_{l+1}=\epsilon_l\gamma_l\sigma_\alpha^2\int\phi(u_1^*)\phi^\prime(u_2^*)Dz_1Dz_2",
-    domain=pairs,
+    domain=replace(pairs, conditions=(*pairs.conditions, gamma <= 1)),
     severity="substantive",
 )
 def printed_interior_rate() -> Identity:
